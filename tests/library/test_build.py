@@ -22,6 +22,7 @@ from sofa_softctl.library.building.solving import TaskChain, solve
 from sofa_softctl.library.building.stopping import Presumed, Window, tasks_wanted
 from sofa_softctl.library.building.verify import verify
 from sofa_softctl.library.motions.storage import FORMAT, LibraryFile, load
+from sofa_softctl.library.motions.trials import FeasibilitySettings
 from sofa_softctl.library.ocp.shooting import Program
 
 
@@ -183,7 +184,7 @@ def test_problems_without_a_solution_are_counted_skipped_and_listed(program, tmp
     chain = TaskChain(np.random.default_rng(0))
     found = solve(program, np.array([0.0, 40.0]))
     assert not found.status.ok and found.entry is None
-    assert builder._take(chain, np.array([0.0, 40.0]), found, fresh=True) == []
+    assert builder._count_and_add(chain, np.array([0.0, 40.0]), found, is_first=True) == []
     assert (builder.counts.infeasible, len(builder.library)) == (1, 0)
     assert builder.skipped[0][:2] == [0.0, 40.0]
     builder.keep([])
@@ -217,8 +218,9 @@ def test_tasks_without_a_motion_are_learnt_whenever_the_file_is_written(tmp_path
 
 def test_what_was_presumed_in_vain_counts(program, tmp_path, monkeypatch):
     """All tasks are presumed to have no motion, all are solved, and all have one."""
-    monkeypatch.setattr(Builder, "_presumed", lambda builder, unknown: [True] * len(unknown))
-    monkeypatch.setattr("sofa_softctl.library.building.build.SOLVED", 1.0)
+    monkeypatch.setattr(Builder, "_predict_infeasible", lambda builder, tasks: [True] * len(tasks))
+    solve_all = FeasibilitySettings(solved_fraction=1.0)
+    monkeypatch.setattr("sofa_softctl.library.building.build.FEASIBILITY", solve_all)
     builder = made(tmp_path / "a", program)
     builder.round()
     assert builder.counts.solved == 8 and builder.counts.infeasible == 0
@@ -532,5 +534,5 @@ def test_optima_that_break_a_limit_between_instants_are_not_kept(tmp_path, make_
 
 @pytest.mark.parametrize("rate", [0.0, 1.0, float("nan")])
 def test_a_failure_rate_that_cannot_be_is_refused(program, tmp_path, rate):
-    with pytest.raises(LibraryError, match="failure_rate is the share of tasks that may fail"):
+    with pytest.raises(LibraryError, match="failure_rate is the fraction of tasks that may fail"):
         made(tmp_path / "a", program, failure_rate=rate)

@@ -128,12 +128,12 @@ def test_what_goes_on_as_planned_is_said(carts):
     session.step(32)
     (count, planned) = lead.summary(None).report({"time": "s"}).lines
     assert count.text == "2 of 2 answers of the library executed."
-    assert planned.level == "doubt" and planned.text.startswith("1 of them went on as planned")
+    assert planned.level == "doubt" and planned.text.startswith("1 of them were left as planned")
     assert session.root.library.message.value != AS_PLANNED
     session.reset()
-    assert lead.summary(None).kept == 0
+    assert lead.summary(None).uncorrected == 0
     session.restore(kept)
-    assert lead.summary(None).kept == 1
+    assert lead.summary(None).uncorrected == 1
 
 
 def test_each_of_two_motions_in_a_row_is_corrected_once(carts):

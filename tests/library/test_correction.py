@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scenes.problems.flexible_cart import flexible_cart
-from sofa_softctl.library.motions.correction import corrected
+from sofa_softctl.library.motions.correction import correct_trajectory
 from sofa_softctl.library.ocp.problem import Motion, OptimalControlProblem, Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
 
@@ -16,7 +16,7 @@ def test_one_step_is_the_least_change_for_a_linear_robot(make_cart):
     program = Program(make_cart(force=100.0))
     model, p = program.model, np.array([0.4, 0.1])
     motion = Motion(np.zeros((10, 1)), np.zeros((11, 2)))
-    found = corrected(model, model.simulate(motion, p), p)
+    found = correct_trajectory(model, model.simulate(motion, p), p)
     end = model.simulate(found, p)
     assert np.abs(end.terminal).max() < 1e-9
     h, k = 0.1, np.arange(10)
@@ -30,12 +30,12 @@ def test_limits_of_inputs_are_kept(make_cart):
     program = Program(make_cart(force=1.9))
     model, p = program.model, np.array([0.4, 0.0])
     motion = Motion(np.zeros((10, 1)), np.zeros((11, 2)))
-    found = corrected(model, model.simulate(motion, p), p)
+    found = correct_trajectory(model, model.simulate(motion, p), p)
     assert np.abs(found.u).max() == pytest.approx(1.9, abs=1e-6)
     assert np.abs(found.u).max() <= 1.9
     assert np.abs(model.simulate(found, p).terminal).max() < 1e-6
     weak = replace(model, inputs=(Variable("force [N]", -1.0, 1.0),))
-    assert corrected(weak, weak.simulate(motion, p), p) is None
+    assert correct_trajectory(weak, weak.simulate(motion, p), p) is None
 
 
 @pytest.mark.soak
@@ -50,7 +50,7 @@ def test_two_steps_bring_a_motion_within_limits_and_path():
         found = model.simulate(program.motion(program.solve(p).v), q)
         assert not model.report(found).passed
         for _ in range(2):
-            found = model.simulate(corrected(model, found, q), q)
+            found = model.simulate(correct_trajectory(model, found, q), q)
         assert model.report(found).passed, model.report(found).reason
 
 
@@ -100,7 +100,7 @@ def test_a_load_that_swings_fast_is_corrected():
     u[10] *= 1.01
     found = model.simulate(replace(motion, u=u), p)
     assert not model.report(found).passed
-    mended = model.simulate(corrected(model, found, p), p)
+    mended = model.simulate(correct_trajectory(model, found, p), p)
     assert model.report(mended).passed
 
 
@@ -113,6 +113,6 @@ def test_the_rest_of_a_motion_is_corrected_from_another_state(make_cart):
     rest = Motion(motion.u[3:], motion.x[3:], motion.z)
     found = model.simulate(rest, p, start)
     assert not model.report(found).passed
-    end = model.simulate(corrected(model, found, p, free=False), p, start)
+    end = model.simulate(correct_trajectory(model, found, p, free=False), p, start)
     assert model.report(end).passed
     np.testing.assert_array_equal(end.motion.x[0], start)

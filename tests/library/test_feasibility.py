@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.library.motions.trials import LEAST, Feasibility
+from sofa_softctl.library.motions.trials import FEASIBILITY, Feasibility
 
 LOW, HIGH = np.array([-1.0, 0.0, 2.0]), np.array([1.0, 10.0, 4.0])
 
@@ -23,7 +23,7 @@ def test_it_learns_a_curved_border(signs):
     none = has_none(seen)
     learnt = Feasibility(LOW, HIGH, seen[~none], seen[none], signs)
     fresh = tasks(1, 2000)
-    said = np.array([learnt.presumes_none(p) for p in fresh])
+    said = np.array([learnt.predicts_infeasible(p) for p in fresh])
     assert said[has_none(fresh)].mean() > 0.7
     assert said[~has_none(fresh)].mean() < 0.02
 
@@ -34,11 +34,11 @@ def test_a_mirrored_task_is_learnt_with_it():
     none = has_none(seen)
     learnt = Feasibility(LOW, HIGH, seen[~none], seen[none], np.array([-1.0, 1.0, 1.0]))
     p = np.array([0.97, 9.8, 3.0])
-    assert learnt.presumes_none(p) and learnt.presumes_none(p * [-1, 1, 1])
+    assert learnt.predicts_infeasible(p) and learnt.predicts_infeasible(p * [-1, 1, 1])
 
 
 def test_from_few_it_presumes_nothing():
     seen = tasks(0, 600)
     none = has_none(seen)
-    learnt = Feasibility(LOW, HIGH, seen[~none], seen[none][: LEAST - 1])
-    assert not any(learnt.presumes_none(p) for p in tasks(1, 200))
+    learnt = Feasibility(LOW, HIGH, seen[~none], seen[none][: FEASIBILITY.tasks_min - 1])
+    assert not any(learnt.predicts_infeasible(p) for p in tasks(1, 200))

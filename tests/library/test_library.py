@@ -64,7 +64,7 @@ def test_distances_count_by_how_much_inputs_change(carts, program):
     u_at = program.u_at.ravel()
     slopes = [np.linalg.norm(e.v_p[u_at, : len(e.p)], axis=0) for e in carts.entries]
     np.testing.assert_allclose(carts.scale, np.mean(slopes, axis=0))
-    ((number, mirrored, distance),) = carts.nearest(np.array([0.3, 0.1]))
+    ((number, mirrored, distance),) = carts.find_nearest(np.array([0.3, 0.1]))
     apart = np.linalg.norm((carts.entries[number].p - [0.3, 0.1]) * carts.scale)
     assert not mirrored and distance == pytest.approx(apart)
     others = [np.linalg.norm((e.p - [0.3, 0.1]) * carts.scale) for e in carts.entries]
@@ -77,7 +77,7 @@ def test_the_nearest_are_those_of_all_distances(carts):
             min(np.linalg.norm((sign * p - entry.p) * carts.scale) for sign in (1.0, -1.0))
             for entry in carts.entries
         ]
-        found = carts.nearest(p, 2)
+        found = carts.find_nearest(p, 2)
         assert [each.number for each in found] == np.argsort(far)[:2].tolist()
         assert [each.distance for each in found] == pytest.approx(np.sort(far)[:2])
 
@@ -137,7 +137,7 @@ def test_a_motion_that_costs_too_much_is_rejected(carts):
 
 def test_a_task_is_outside_where_none_passed_before(carts):
     """A trial 0.1 m from the second motion passed: up to there, on both sides and mirrored."""
-    carts.learn(Trials.of([Trial(np.array([0.3, 0.0]), 1, 0.0, 1, True)], 2))
+    carts.learn(Trials.from_rows([Trial(np.array([0.3, 0.0]), 1, 0.0, 1, True)], 2))
     for distance in (0.4, 0.31, -0.49):
         assert not carts.query([distance, 0.0]).outside
     for distance in (0.29, -0.52, 0.6):
@@ -251,7 +251,7 @@ def test_where_the_nearest_cannot_keep_the_limits_the_next_is_tried(carts, progr
     narrow = replace(narrow, mu_p=narrow.mu_p, v_p=1e3 + narrow.v_p)  # so that the QP is asked
     library = TrajectoryLibrary(carts.model, [carts.entries[0], narrow, carts.entries[2]])
     answer = library.query([0.42, 0.0], steps=0)
-    assert library.nearest(np.array([0.42, 0.0]))[0].number == 1
+    assert library.find_nearest(np.array([0.42, 0.0]))[0].number == 1
     assert answer.status.ok and answer.nearest != 1
     assert (answer.trial.nearest, answer.trial.entry) == (1, answer.nearest)
     assert answer.trial.passed and answer.trial.error > answer.error
@@ -287,8 +287,8 @@ def test_inequalities_along_the_path_and_their_parameters_count(make_cart):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"accuracy": 100.0}, "accuracy is a share of the tolerances"),
-        ({"accuracy": float("nan")}, "accuracy is a share of the tolerances"),
+        ({"accuracy": 100.0}, "accuracy is a fraction of the tolerances"),
+        ({"accuracy": float("nan")}, "accuracy is a fraction of the tolerances"),
         ({"candidates": 0}, "candidates must be a whole number from 1. Got: 0"),
         ({"candidates": 2.5}, "candidates must be a whole number from 1. Got: 2.5"),
         ({"steps": -1}, "steps must be a whole number from 0. Got: -1"),

@@ -11,7 +11,7 @@ def test_without_failures_it_is_the_closed_form():
     """(1 - bound)^n = alpha; with no motion alpha is 0.05 (6 / pi^2)^2."""
     alpha = 0.05 * (6.0 / np.pi**2) ** 2
     assert Window(tasks=200).bound(0) == pytest.approx(1.0 - alpha ** (1.0 / 200.0))
-    assert Window(tasks=200).bound(0, halved=True) == pytest.approx(
+    assert Window(tasks=200).bound(0, error_fraction=0.5) == pytest.approx(
         1.0 - (0.5 * alpha) ** (1.0 / 200.0)
     )
     assert Window().bound(0) == 1.0

@@ -22,7 +22,7 @@ def tried(seed, count, reach=(2.0, 1.0)):
 
 def test_regions_are_as_wide_as_answers_passed():
     """Up to the furthest trial that passed: those beyond fail."""
-    found = Coverage.of(Trials.of(tried(0, 4000), 2), PLACES, SCALE)
+    found = Coverage.from_trials(Trials.from_rows(tried(0, 4000), 2), PLACES, SCALE)
     assert found.radii[:2] == pytest.approx([2.0, 1.0], rel=0.01)
     assert found.radii[2] == 0.0  # never tried
 
@@ -30,15 +30,17 @@ def test_regions_are_as_wide_as_answers_passed():
 def test_a_region_reaches_over_single_failures_and_not_to_them():
     trials = [Trial(np.array([x, 0.0]), 0, 0.0, 0, x != 0.5) for x in np.linspace(0.1, 4.0, 40)]
     trials.append(Trial(np.array([9.0, 0.0]), 0, 0.0, 0, False))
-    assert Coverage.of(Trials.of(trials, 2), PLACES, SCALE).radii[0] == pytest.approx(4.0)
+    assert Coverage.from_trials(Trials.from_rows(trials, 2), PLACES, SCALE).radii[
+        0
+    ] == pytest.approx(4.0)
     failed = [each._replace(passed=False) for each in trials]
-    assert Coverage.of(Trials.of(failed, 2), PLACES, SCALE).radii[0] == 0.0
+    assert Coverage.from_trials(Trials.from_rows(failed, 2), PLACES, SCALE).radii[0] == 0.0
 
 
 def test_fresh_answers_keep_to_the_expected_error():
     """95 %, to two standard errors of 2,000 tasks and of 200 in each interval; in any third of the
     distances too, where a mean would not do."""
-    found = Coverage.of(Trials.of(tried(0, 2000), 2), PLACES, SCALE)
+    found = Coverage.from_trials(Trials.from_rows(tried(0, 2000), 2), PLACES, SCALE)
     fresh = tried(1, 2000)
     apart = [np.linalg.norm((each.p - PLACES[each.nearest]) * SCALE) for each in fresh]
     kept = np.array(
@@ -52,15 +54,15 @@ def test_fresh_answers_keep_to_the_expected_error():
 
 
 def test_too_few_trials_say_nothing():
-    found = Coverage.of(Trials.of(tried(0, 15), 2), PLACES, SCALE)
+    found = Coverage.from_trials(Trials.from_rows(tried(0, 15), 2), PLACES, SCALE)
     assert found.expected_error(0.1) == np.inf
-    none = Coverage.of(Trials.of([], 2), PLACES, SCALE)
+    none = Coverage.from_trials(Trials.from_rows([], 2), PLACES, SCALE)
     assert none.expected_error(0.0) == np.inf and not none.radii.any()
 
 
 def test_files_hold_them_exactly():
-    one, other = (Trials.of(tried(seed, 9), 2) for seed in (0, 1))
-    both = Trials.joined([Trials.from_bytes(each.to_bytes()) for each in (one, other)], 2)
+    one, other = (Trials.from_rows(tried(seed, 9), 2) for seed in (0, 1))
+    both = Trials.concatenate([Trials.from_bytes(each.to_bytes()) for each in (one, other)], 2)
     assert len(both) == 18
     for name in Trial._fields:
         wanted = np.concatenate((getattr(one, name), getattr(other, name)))
@@ -70,5 +72,5 @@ def test_files_hold_them_exactly():
 def test_mirrored_tasks_count_at_the_distance_of_the_mirrored_entry():
     signs = np.array([-1.0, 1.0])
     trials = [Trial(np.array([-10.5, 0.0]), 1, 0.3, 1, True)]
-    found = Coverage.of(Trials.of(trials, 2), PLACES, SCALE, signs)
+    found = Coverage.from_trials(Trials.from_rows(trials, 2), PLACES, SCALE, signs)
     assert found.radii[1] == pytest.approx(0.5)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.library.building.solving import CAUGHT, solve
+from sofa_softctl.library.building.solving import INFEASIBLE_IN_A_ROW_MAX, solve
 from sofa_softctl.library.building.verify import FreshTasks, _optimality, verify
 from sofa_softctl.library.motions.library import TrajectoryLibrary
 from sofa_softctl.library.ocp.problem import Motion
@@ -126,9 +126,19 @@ def test_a_chain_that_is_caught_begins_anew(program, library, capsys):
 
     object.__setattr__(program.problem, "draw", draw)
     found = verify(library, program, 3)
-    assert found.infeasible == 2 * CAUGHT and found.restarts == 2 and len(found.errors) == 3
+    assert (
+        found.infeasible == 2 * INFEASIBLE_IN_A_ROW_MAX
+        and found.restarts == 2
+        and len(found.errors) == 3
+    )
     first, after = (None, True), ("after the first", False)
-    assert seen == [first, *CAUGHT * [after], first, *CAUGHT * [after], first]
+    assert seen == [
+        first,
+        *INFEASIBLE_IN_A_ROW_MAX * [after],
+        first,
+        *INFEASIBLE_IN_A_ROW_MAX * [after],
+        first,
+    ]
     show_verification(found, quiet=False, as_json=False)
     said = capsys.readouterr().out
     assert "10 tasks without a solution; the chain of tasks began anew 2 times" in said
@@ -136,9 +146,9 @@ def test_a_chain_that_is_caught_begins_anew(program, library, capsys):
 
 def test_answers_between_tasks_without_a_motion_leave_the_chain_alone(program, library):
     """Four in a row, then one with a motion: it goes on from there."""
-    asked = iter(2 * [*(CAUGHT - 1) * [2e3], 0.3])
+    asked = iter(2 * [*(INFEASIBLE_IN_A_ROW_MAX - 1) * [2e3], 0.3])
     object.__setattr__(
         program.problem, "draw", lambda rng, state, end: (np.array([next(asked), 0.0]), "on")
     )
     found = verify(library, program, 2)
-    assert found.infeasible == 2 * (CAUGHT - 1) and found.restarts == 0
+    assert found.infeasible == 2 * (INFEASIBLE_IN_A_ROW_MAX - 1) and found.restarts == 0

@@ -135,7 +135,7 @@ def test_a_scene_that_does_not_come_to_the_start_is_said(tmp_path, monkeypatch):
     """A scene whose lines are under tension before the plan pulls them: they are let go of."""
     from sofa_softctl.surrogate.scene import correction
 
-    monkeypatch.setattr(correction, "LONGEST", 5)
+    monkeypatch.setattr(correction, "SETTLING_STEPS_MAX", 5)
     monkeypatch.setattr(correction, "_delay", lambda found: 5)
     found = plan_scene(PLANAR, "reach", instants=60)
     assert found.status is Status.REJECTED

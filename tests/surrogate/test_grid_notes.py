@@ -112,7 +112,7 @@ def test_equilibria_that_could_not_be_kept_are_said(tmp_path):
     file.execute(f"PRAGMA max_page_count = {file.row('PRAGMA page_count')[0] + 30}")
     found = planned(robot)
     assert found.status is Status.SOLVED
-    unsaved = robot.grid.corners.store.unsaved
+    unsaved = robot.grid.corners.store.unsaved_count
     assert unsaved > 0
     assert found.message.startswith(f"{unsaved} equilibria could not be kept. {tmp_path}")
     assert "the disk is full. Free some space" in found.message

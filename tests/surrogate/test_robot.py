@@ -11,7 +11,7 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.program.settings import Settings
-from sofa_softctl.surrogate.scene.plan_scene import Prepared
+from sofa_softctl.surrogate.scene.plan_scene import PreparedPlan
 from sofa_softctl.view.terminal.plan import Watch
 
 SCENE = Path(__file__).parents[2] / "scenes" / "laser_arm.py"
@@ -59,7 +59,7 @@ def test_where_no_optimum_is_found_there_is_no_rehearsal(planned):
 def test_the_line_that_is_watched_counts_equilibria_between_iterations(planned):
     robot, task, rehearsal, found = planned
     expected = CostEstimate({0: 16, 1: 15}, known=0, each=0.02, size=63_400)
-    watch = Watch(Prepared("arm.py", "circle", task, K, robot, rehearsal, expected, 0.0))
+    watch = Watch(PreparedPlan("arm.py", "circle", task, K, robot, rehearsal, expected, 0.0))
     solved = robot.evaluations
     assert watch.__rich__() == f"{solved} of ~31 equilibria"
     robot.grid.counts.fallbacks += 1

@@ -110,7 +110,7 @@ def test_tensions_that_cannot_do_it_are_said_to_be_at_their_limits(reach, monkey
     """Half of the tension that the plan takes."""
     slow = replace(reach.plan, u=np.minimum(reach.plan.u, 0.1))
     monkeypatch.setattr(reach.robot, "limits", replace(reach.robot.limits, u_max=0.1))
-    monkeypatch.setattr(correction, "_planned_again", lambda found, number: None)
+    monkeypatch.setattr(correction, "_plan_again", lambda found, number: None)
     found = accepted(replace(reach, plan=slow, judgement=None))
     assert found.status is Status.REJECTED
     assert "Gauss-Newton steps did not suffice. Limits that it is at: u_max = 0.1" in found.message

@@ -13,7 +13,7 @@ from sofa_softctl.errors import SoftctlError
 
 
 def write_csv(path: Path, library: Any, answer: Any) -> None:
-    """Write a motion: time, inputs (held for the interval), states."""
+    """Write a trajectory: time, inputs (constant for the interval), states."""
     motion, n = answer.motion, len(answer.motion.u)
     time = np.linspace(0.0, library.model.horizon, n + 1)
     inputs = np.vstack((motion.u, motion.u[-1:]))
@@ -23,10 +23,10 @@ def write_csv(path: Path, library: Any, answer: Any) -> None:
 
 
 def write_library(path: Path, library: Any) -> None:
-    """Write all motions of a library: .npz of arrays, or .csv of one row a motion.
+    """Write all trajectories of a library: .npz of arrays, or .csv with one row each.
 
     Raises:
-        SoftctlError: Another suffix; the library is empty.
+        SoftctlError: The suffix is neither; the library is empty.
     """
     check_suffix(path)
     if not library.entries:
@@ -34,7 +34,7 @@ def write_library(path: Path, library: Any) -> None:
     motions = [library.model.motion(entry.v) for entry in library.entries]
     p = np.array([entry.p for entry in library.entries])
     cost = np.array([entry.cost for entry in library.entries])
-    names = [each.name for each in library.model.parameters]
+    names = [parameter.name for parameter in library.model.parameters]
     if path.suffix == ".csv":
         u = np.array([motion.u.ravel() for motion in motions])
         header = [*names, "cost", *(f"u_{k}" for k in range(u.shape[1]))]
@@ -54,7 +54,7 @@ def write_library(path: Path, library: Any) -> None:
 
 
 def check_suffix(path: Path) -> None:
-    """SoftctlError when no library can be exported to a file of that suffix."""
+    """Raise SoftctlError unless libraries can be exported to files of that suffix."""
     if path.suffix not in (".npz", ".csv"):
         raise SoftctlError(f"A library is exported to .npz or .csv, got '{path}'.")
 

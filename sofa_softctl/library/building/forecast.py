@@ -1,8 +1,13 @@
-"""How many motions and tasks a library will take, from how it has grown so far."""
+"""Forecast of the entries and tasks that a library will need, from its growth so far.
+
+With k entries a task is unknown with probability min(1, a k^-b). All a and b of a grid are weighted
+by their likelihood, and building ends after enough known tasks in a row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -13,55 +18,68 @@ import numpy as np
 from sofa_softctl.library.building.stopping import tasks_wanted
 from sofa_softctl.library.ocp.shooting import Program
 
-QUANTILES = (0.1, 0.5, 0.9)
-"""Given of each number."""
-SLOPES = (0.5, 5.0)
-"""Least and largest b."""
-SMALL, SHORT = 32, 60.0
-"""Number of motions, and time [s], at which an estimate ends."""
-FAR = 20_000
-"""Number of motions beyond which nothing is said."""
+
+@dataclass(frozen=True)
+class ForecastSettings:
+    """Numbers of the forecast of a build."""
+
+    quantiles: tuple[float, float, float] = (0.1, 0.5, 0.9)
+    """Quantiles of each forecast number [-]."""
+    exponent_range: tuple[float, float] = (0.5, 5.0)
+    """Smallest and largest exponent b of the probability of unknown tasks [-]."""
+    sample_entries_max: int = 32
+    """Number of entries at which a sample library ends."""
+    sample_time_max: float = 60.0
+    """Time after which a sample library ends [s]."""
+    entries_max: int = 20_000
+    """Number of entries beyond which nothing is forecast."""
+
+
+SETTINGS = ForecastSettings()
 
 
 class Forecast(NamedTuple):
-    """Expected numbers at the end: 10 %, 50 % and 90 % quantiles, shape (3,)."""
+    """Expected final numbers: 10 %, 50 % and 90 % quantiles, shape (3,)."""
 
     motions: np.ndarray
-    """Motions, at most `FAR`."""
+    """Number of entries, at most `entries_max`."""
     tasks: np.ndarray
-    """Random tasks from now on."""
+    """Number of further random tasks."""
 
 
-def forecast(grown: Sequence[int], failure_rate: float) -> Forecast:
-    """Forecast of a library.
-
-    With k motions a task is unknown with probability min(1, a k^-b); a and b are weighted by
-    their likelihood, and the end comes where enough tasks in a row are known.
+def forecast(tasks_by_size: Sequence[int], failure_rate: float) -> Forecast:
+    """Forecast the end of a build.
 
     Args:
-        grown: Number of tasks that were asked with 1, 2, ... motions; all but the last ended by a
-            new motion.
-        failure_rate: Share of failures at which building ends [-].
+        tasks_by_size: Number of tasks queried while the library had 1, 2, ... entries; all but the
+            last ended with a new entry.
+        failure_rate: Fraction of failures at which building ends [-].
     """
-    tasks = np.asarray(grown, float)
-    now, sizes = len(tasks), np.arange(1, len(tasks) + 1)
-    later = np.unique(np.geomspace(now, FAR, 200).astype(int))
-    wanted = np.array([tasks_wanted(failure_rate, int(k)) for k in later], float)
-    rates, slopes = np.meshgrid(np.geomspace(1e-4, 0.98, 40), np.linspace(*SLOPES, 31))
+    tasks = np.asarray(tasks_by_size, float)
+    size, past_sizes = len(tasks), np.arange(1, len(tasks) + 1)
+    future_sizes = np.unique(np.geomspace(size, SETTINGS.entries_max, 200).astype(int))
+    tasks_needed = np.array([tasks_wanted(failure_rate, int(k)) for k in future_sizes], float)
+    rates, slopes = np.meshgrid(
+        np.geomspace(1e-4, 0.98, 40), np.linspace(*SETTINGS.exponent_range, 31)
+    )
     weights, motions, remaining = [], [], []
     for rate, slope in zip(rates.ravel(), slopes.ravel(), strict=True):
-        share = np.clip(rate * (sizes / now) ** -slope, 1e-9, 1.0 - 1e-9)
-        rows = (tasks - 1.0) * np.log1p(-share) + np.log(share)
-        rows[-1] = tasks[-1] * np.log1p(-share[-1])
+        probability = np.clip(rate * (past_sizes / size) ** -slope, 1e-9, 1.0 - 1e-9)
+        rows = (tasks - 1.0) * np.log1p(-probability) + np.log(probability)
+        rows[-1] = tasks[-1] * np.log1p(-probability[-1])
         weights.append(rows.sum())
-        share = np.clip(rate * (later / now) ** -slope, 1e-9, 1.0 - 1e-9)
-        goes_on = -np.expm1(wanted * np.log1p(-share))  # a new motion comes within the tasks wanted
-        steps = np.diff(later, append=FAR + 1)
-        left = np.cumsum(steps * np.log(np.maximum(goes_on, 1e-300)))  # log of reaching the next
-        end = int(np.searchsorted(-left, np.log(2.0)))
-        motions.append(later[min(end, len(later) - 1)])
-        count = np.minimum(1.0 / share, wanted)
-        remaining.append((count * steps)[:end].sum() + wanted[min(end, len(later) - 1)])
+        probability = np.clip(rate * (future_sizes / size) ** -slope, 1e-9, 1.0 - 1e-9)
+        # a new motion comes within the tasks wanted
+        growth_probability = -np.expm1(tasks_needed * np.log1p(-probability))
+        steps = np.diff(future_sizes, append=SETTINGS.entries_max + 1)
+        # log of reaching the next
+        log_reached = np.cumsum(steps * np.log(np.maximum(growth_probability, 1e-300)))
+        end = int(np.searchsorted(-log_reached, np.log(2.0)))
+        motions.append(future_sizes[min(end, len(future_sizes) - 1)])
+        count = np.minimum(1.0 / probability, tasks_needed)
+        remaining.append(
+            (count * steps)[:end].sum() + tasks_needed[min(end, len(future_sizes) - 1)]
+        )
     weight = np.exp(np.array(weights) - np.max(weights))
     return Forecast(
         _quantiles(np.array(motions, float), weight), _quantiles(np.array(remaining), weight)
@@ -69,38 +87,40 @@ def forecast(grown: Sequence[int], failure_rate: float) -> Forecast:
 
 
 def _quantiles(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weighted `QUANTILES`."""
+    """Return the weighted quantiles."""
     order = np.argsort(values)
-    share = np.cumsum(weights[order])
-    at = np.searchsorted(share, np.array(QUANTILES) * share[-1])
-    return values[order][at]
+    cumulative = np.cumsum(weights[order])
+    index = np.searchsorted(cumulative, np.array(SETTINGS.quantiles) * cumulative[-1])
+    return values[order][index]
 
 
-class Estimate(NamedTuple):
-    """What a library will take."""
+class BuildForecast(NamedTuple):
+    """Forecast of the size and time of a library."""
 
     motions: np.ndarray
-    """Motions at the end: 10 %, 50 % and 90 % quantiles, shape (3,)."""
+    """Final number of entries: 10 %, 50 % and 90 % quantiles, shape (3,)."""
     seconds: np.ndarray
-    """Time [s], shape (3,)."""
+    """Time of building, the same quantiles [s], shape (3,)."""
     size: int
-    """Of a motion in the file [bytes]."""
+    """Size of an entry in the file [bytes]."""
     tried: int
-    """Motions from which this is forecast."""
+    """Number of entries that the forecast is based on."""
     infeasible: float
-    """Share of tasks without a motion [-]."""
+    """Fraction of infeasible tasks [-]."""
 
 
-def estimated(program: Program, *, most: int = FAR, **options: Any) -> Estimate:
-    """Build a small library that is not kept, and forecast from it.
+def estimated(
+    program: Program, *, most: int = SETTINGS.entries_max, **options: Any
+) -> BuildForecast:
+    """Build a small temporary library, and forecast from it.
 
     Args:
         program: Program of the problem.
-        most: Maximum number of motions.
-        options: Of the `Builder`.
+        most: Maximum number of entries.
+        options: Options of the `Builder`.
 
     Raises:
-        LibraryError: No task has a motion.
+        LibraryError: No task is feasible.
     """
     from sofa_softctl.library.building.build import Builder
     from sofa_softctl.library.motions.storage import LibraryFile
@@ -108,22 +128,22 @@ def estimated(program: Program, *, most: int = FAR, **options: Any) -> Estimate:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "small.library"
         with LibraryFile.create(path, program.model) as file:
-            builder = Builder(program, file, most=min(most, SMALL), **options)
+            builder = Builder(program, file, most=min(most, SETTINGS.sample_entries_max), **options)
             begin = perf_counter()
-            while not builder.done and perf_counter() < begin + SHORT:
+            while not builder.done and perf_counter() < begin + SETTINGS.sample_time_max:
                 builder.keep(builder.round())
             seconds = perf_counter() - begin
         size = path.stat().st_size
     builder.check_any()
     counts, motions = builder.counts, len(builder.library)
-    if builder.done and (motions < SMALL or motions >= most):
-        found = Forecast(np.full(3, float(motions)), np.zeros(3))
+    if builder.done and (motions < SETTINGS.sample_entries_max or motions >= most):
+        expected = Forecast(np.full(3, float(motions)), np.zeros(3))
     else:
-        found = forecast(builder.grown[1:], options["failure_rate"])
-    each = seconds / max(counts.plannings, 1)
-    return Estimate(
-        motions=np.minimum(found.motions, most),
-        seconds=seconds + each * found.tasks,
+        expected = forecast(builder.grown[1:], options["failure_rate"])
+    seconds_per_task = seconds / max(counts.plannings, 1)
+    return BuildForecast(
+        motions=np.minimum(expected.motions, most),
+        seconds=seconds + seconds_per_task * expected.tasks,
         size=size // max(motions, 1),
         tried=motions,
         infeasible=(counts.infeasible + builder.presumed.unsolved) / max(counts.plannings, 1),

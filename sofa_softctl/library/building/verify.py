@@ -1,9 +1,4 @@
-"""Verify a library on new random tasks, against their optima.
-
-Result of verifying a library.
-
-Random tasks that a library is verified with.
-"""
+"""Verification of a library on new random tasks, against their optima."""
 
 from __future__ import annotations
 
@@ -24,12 +19,9 @@ from sofa_softctl.library.ocp.sensitivity import directions, free_directions, re
 from sofa_softctl.library.ocp.shooting import Optimum, Program
 from sofa_softctl.status import Status
 
-ACTIVE = 1e-6
-"""Largest value of an inequality that counts as active for stationarity."""
 
-
-class _Task(NamedTuple):
-    """What was measured at a task: a value of each column of `Verification` of that name."""
+class _QueryMeasures(NamedTuple):
+    """Measures of one task, named as the columns of `Verification`."""
 
     executed: bool
     errors: float
@@ -55,26 +47,25 @@ def verify(
     simulated: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
-    """Verify answers to a chain of random tasks, as in building but of another seed.
+    """Verify answers to a chain of random tasks, as in building but with another seed.
 
-    Tasks that neither the library nor the solver has a motion for are counted apart; after several
-    of them in a row the chain begins anew, see `FreshTasks`. Ctrl-C ends it after the present task:
-    the result is that of the tasks done.
+    Tasks that neither the library nor the solver solves are counted separately; after several of
+    them in a row the chain restarts, see `FreshTasks`. Ctrl-C ends the verification after the
+    present task.
 
     Args:
         library: The library.
-        program: Program of its problem.
+        program: Program of the library's problem.
         tasks: Number of tasks.
-        seed: Seed of the random numbers, other than that of building.
-        solve: Whether to solve each task, for costs and times.
-        candidates: Number of entries tried for an answer; 1 is the paper's method.
-        accuracy: Allowed error, relative to the problem's tolerance, before the next entry is
-            tried.
-        simulated: Whether to simulate answers, and to try the next entry where they miss.
-        progress: Called after each task with their number.
+        seed: Seed of the random numbers; it is independent of the building's.
+        solve: Solve each task, for costs and times.
+        candidates: Number of entries adapted for an answer; 1 is the paper's method.
+        accuracy: Allowed error over the problem's tolerance, before the next entry is adapted [-].
+        simulated: Simulate answers, and adapt the next entry if they fail.
+        progress: Called after each task with the number of tasks so far.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C came before the first task was done.
+        KeyboardInterrupt: Ctrl-C came before the end of the first task.
     """
     library.prepare()
     options = {"check": simulated, "accuracy": accuracy, "candidates": candidates}
@@ -82,19 +73,20 @@ def verify(
     try:
         while len(run.tasks) < tasks:
             with interrupted_after():
-                counted = run.one()
+                counted = run.verify_next()
                 if counted and progress is not None:
                     progress(len(run.tasks))
     except KeyboardInterrupt:
-        if not run.tasks or len(run.tasks) < len(run.asked):  # pressed twice
+        if not run.tasks or len(run.tasks) < len(run.task_parameters):  # pressed twice
             raise
     problem = program.problem
-    plain = [library.query(p, check=False).seconds for p in run.asked]
+    plain_seconds = [library.query(p, check=False).seconds for p in run.task_parameters]
     columns = {
-        name: np.array([getattr(each, name) for each in run.tasks]) for name in _Task._fields
+        name: np.array([getattr(task, name) for task in run.tasks])
+        for name in _QueryMeasures._fields
     }
     return Verification(
-        seconds_plain=np.array(plain),
+        seconds_plain=np.array(plain_seconds),
         statuses=dict(run.statuses),
         corrections=dict(+run.corrections),
         tolerance=problem.tolerance,
@@ -108,22 +100,22 @@ def verify(
 
 @dataclass
 class _Run:
-    """Tasks of a verification."""
+    """Running verification, with the measures so far."""
 
     library: TrajectoryLibrary
     program: Program
     fresh: FreshTasks
     options: dict[str, Any]
-    """Of queries."""
+    """Options of queries."""
     solve: bool
-    tasks: list[_Task] = field(default_factory=list)
-    asked: list[np.ndarray] = field(default_factory=list)
+    tasks: list[_QueryMeasures] = field(default_factory=list)
+    task_parameters: list[np.ndarray] = field(default_factory=list)
     """Parameters of the tasks."""
     statuses: Counter[str] = field(default_factory=Counter)
     corrections: Counter[str] = field(default_factory=Counter)
 
-    def one(self) -> bool:
-        """Do a task; returns whether it counts: it has a motion."""
+    def verify_next(self) -> bool:
+        """Verify one task; return True if it counts, which infeasible tasks do not."""
         library, program = self.library, self.program
         p = self.fresh.draw()
         answer = library.query(p, **self.options)
@@ -132,23 +124,23 @@ class _Run:
         if cold is not None and not cold.status.ok and not answer.status.ok:
             self.fresh.skip()
             return False
-        self.asked.append(p)
+        self.task_parameters.append(p)
         self.statuses[answer.status.name] += 1
         self.corrections[answer.correction.name] += executed
-        moved = library.model.simulate(answer.motion, p)
-        found = cold if cold is not None and cold.status.ok else None
-        optimal = None if executed or found is None else found.v[program.x_at[-1]]
-        self.fresh.finish(moved.motion.x[-1] if optimal is None else optimal)
+        simulation = library.model.simulate(answer.motion, p)
+        optimum = cold if cold is not None and cold.status.ok else None
+        end = None if executed or optimum is None else optimum.v[program.x_at[-1]]
+        self.fresh.finish(simulation.motion.x[-1] if end is None else end)
         defect, stationarity = _optimality(program, answer.motion, p)
         nearest = library.entries[answer.nearest]
         warm = _warm(program, p, nearest) if self.solve and not answer.mirrored else None
         self.tasks.append(
-            _Task(
+            _QueryMeasures(
                 executed=executed,
-                errors=moved.error,
+                errors=simulation.error,
                 unrefined=library.query(p, refine=False).error,
-                costs=moved.cost,
-                optimal=np.nan if found is None else found.cost,
+                costs=simulation.cost,
+                optimal=np.nan if optimum is None else optimum.cost,
                 defects=defect,
                 stationarity=stationarity,
                 seconds=answer.seconds,
@@ -159,71 +151,77 @@ class _Run:
         return True
 
 
-def _seconds(found: Optimum | None) -> float:
-    return found.seconds if found is not None and found.status.ok else np.nan
+def _seconds(optimum: Optimum | None) -> float:
+    return optimum.seconds if optimum is not None and optimum.status.ok else np.nan
 
 
 def _warm(program: Program, p: np.ndarray, entry: Entry) -> Optimum:
-    """The optimum at p, from the nearest motion and its multipliers."""
-    known = program.solve(entry.p, entry.v)
-    return program.solve(p, known.v, multipliers=(known.lam, known.mu))
+    """Solve at p from the nearest entry and its multipliers."""
+    nearest_optimum = program.solve(entry.p, entry.v)
+    return program.solve(
+        p, nearest_optimum.v, multipliers=(nearest_optimum.lam, nearest_optimum.mu)
+    )
 
 
 def _optimality(program: Program, motion: Motion, p: np.ndarray) -> tuple[float, float]:
-    """Violation of the equations, and of stationarity with the best multipliers.
+    """Return the violation of the equations, and of stationarity with the best multipliers.
 
-    The best multipliers, by least squares, leave the slope of the cost along directions that keep
+    Least-squares multipliers leave the gradient of the cost projected on the directions that keep
     equations and active inequalities.
     """
     v = program.model.unknowns(motion)
-    none = np.zeros(program.equations), np.zeros(program.inequalities)
-    at = program.derivatives(
-        Optimum(p, v, *none, cost=0.0, status=Status.NOT_CONVERGED, seconds=0.0)
+    multipliers = np.zeros(program.equations), np.zeros(program.inequalities)
+    derivatives = program.derivatives(
+        Optimum(p, v, *multipliers, cost=0.0, status=Status.NOT_CONVERGED, seconds=0.0)
     )
     with one_blas_thread():
-        active = np.flatnonzero(at.h < ACTIVE)
-        free, _ = free_directions(at, active, directions(response(program.model, at)))
-        left = free @ (free.T @ at.f_v)
-    return program.defect(v, p), float(np.abs(left).max() / np.abs(at.f_v).max())
+        active_rows = np.flatnonzero(derivatives.h < 1e-6)  # those that count as active
+        free, _ = free_directions(
+            derivatives, active_rows, directions(response(program.model, derivatives))
+        )
+        projected_gradient = free @ (free.T @ derivatives.f_v)
+    return program.defect(v, p), float(
+        np.abs(projected_gradient).max() / np.abs(derivatives.f_v).max()
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """Answers to tasks, compared with the optima."""
+    """Answers to random tasks, compared with the optima."""
 
     statuses: dict[str, int]
     """Number of answers of each status."""
     corrections: dict[str, int]
-    """Number of executed answers by how the nearest motion was adapted."""
+    """Number of executed answers by their `Correction`."""
     executed: np.ndarray
-    """Whether each answer may be executed; all are where none is simulated."""
+    """Mask of the answers that may be executed; all of them without simulation."""
     errors: np.ndarray
-    """Simulated error of each answer [of the problem]."""
+    """Simulated error of each answer [unit of the problem's error]."""
     unrefined: np.ndarray
-    """Error of the nearest motion as it is."""
+    """Error of the nearest trajectory without adaptation."""
     costs: np.ndarray
     """Cost of each answer."""
     optimal: np.ndarray
-    """Cost of the optimum; NaN where none was found."""
+    """Cost of each optimum, NaN if there is none."""
     defects: np.ndarray
-    """Largest violation of an equation of the program by the answer."""
+    """Largest violation of an equation of the program by each answer."""
     stationarity: np.ndarray
-    """Largest violation of (3a) by the answer, with the best multipliers, over the largest slope of
-    the cost [-]."""
+    """Violation of (3a) by each answer with the best multipliers, over the largest slope of the
+    cost [-]."""
     seconds: np.ndarray
     """Computing time of each answer, search included [s]."""
     seconds_plain: np.ndarray
     """Time of the paper's answers to the same tasks, without simulation [s]."""
     seconds_optimal: np.ndarray
-    """Time of the solver from its own guess [s]."""
+    """Time of the solver from the problem's guess [s]."""
     seconds_warm: np.ndarray
-    """Time of the solver from the nearest motion and its multipliers [s]."""
+    """Time of the solver from the nearest entry and its multipliers [s]."""
     tolerance: float
     """Tolerance of the error."""
     infeasible: int
-    """Tasks without a solution, which do not count above."""
+    """Number of infeasible tasks, which do not count above."""
     restarts: int
-    """Times that the chain of tasks began anew, see `verify`."""
+    """Number of restarts of the chain of tasks, see `verify`."""
     error_unit: str = ""
     """Unit of errors and tolerance."""
     cost_unit: str = ""
@@ -231,14 +229,14 @@ class Verification:
 
     @property
     def loss(self) -> float:
-        """Mean cost of executed answers over that of the optima, less one [-]; NaN without any."""
-        known = np.isfinite(self.optimal) & self.executed
-        if not known.any():
+        """Mean cost of executed answers over the mean optimal cost, minus 1 [-]; may be NaN."""
+        is_comparable = np.isfinite(self.optimal) & self.executed
+        if not is_comparable.any():
             return float("nan")
-        return float(self.costs[known].mean() / self.optimal[known].mean() - 1.0)
+        return float(self.costs[is_comparable].mean() / self.optimal[is_comparable].mean() - 1.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: distributions by mean, median, 99th percentile and largest."""
+        """Return a JSON-serialisable dict, with statistics in place of columns."""
         values: dict[str, Any] = {
             "statuses": self.statuses,
             "corrections": self.corrections,
@@ -254,47 +252,47 @@ class Verification:
 
 
 def _distribution(values: np.ndarray) -> dict[str, float] | None:
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return None
-    low, high = np.percentile(known, [50, 99])
+    median, percentile_99 = np.percentile(finite, [50, 99])
     return {
-        "mean": float(known.mean()),
-        "median": float(low),
-        "p99": float(high),
-        "largest": float(known.max()),
+        "mean": float(finite.mean()),
+        "median": float(median),
+        "p99": float(percentile_99),
+        "largest": float(finite.max()),
     }
 
 
 @dataclass
 class FreshTasks:
-    """A chain of tasks of a seed that no building has."""
+    """Chain of tasks with random numbers that no building uses."""
 
     problem: OptimalControlProblem
     """Problem of the tasks."""
     seed: int
-    """Seed of the random numbers, never those of building."""
+    """Seed of the random numbers."""
     without_motion: int = 0
-    """Tasks without a motion."""
+    """Number of infeasible tasks."""
     _chain: TaskChain = field(init=False)
 
     def __post_init__(self) -> None:
         self._chain = TaskChain(np.random.default_rng([7, self.seed]))
 
     def draw(self) -> np.ndarray:
-        """Parameters of a next task, shape (n_p,)."""
+        """Draw the parameters of the next task, shape (n_p,)."""
         return self._chain.draw(self.problem)
 
     def finish(self, end: np.ndarray) -> None:
-        """Mark the last task as done, with its final state."""
+        """Finish the last task with its final state."""
         self._chain.finish(end)
 
     def skip(self) -> None:
-        """Mark the last task as one without a motion."""
+        """Skip the last task as infeasible."""
         self.without_motion += 1
         self._chain.skip()
 
     @property
     def restarts(self) -> int:
-        """How often the chain began anew."""
+        """Number of restarts of the chain."""
         return self._chain.restarts

@@ -1,7 +1,4 @@
-"""Answer of a library.
-
-Adaptation of stored motions to parameters: corrections, each followed by an acceptance test.
-"""
+"""Answers of a library: stored trajectories, adapted to parameters, corrected and tested."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport
-from sofa_softctl.library.motions.correction import corrected
+from sofa_softctl.library.motions.correction import correct_trajectory
 from sofa_softctl.library.motions.entry import Entry
 from sofa_softctl.library.motions.trials import Trial
 from sofa_softctl.library.ocp.model import Model, Signs, Simulation
@@ -23,7 +20,7 @@ from sofa_softctl.status import Status
 
 
 class Correction(Enum):
-    """How the nearest motion was adapted to the parameters. The value is a sentence."""
+    """Adaptation of the nearest trajectory to the parameters; values are sentences."""
 
     NONE = "The nearest motion, as it is."
     LINEAR = "The nearest motion, corrected linearly: no limit is reached or left."
@@ -36,44 +33,44 @@ UNCHECKED = "It was not simulated: no acceptance test was made."
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A motion for given parameters, and its acceptance test."""
+    """A trajectory for the parameters of a query, and its acceptance test."""
 
     p: np.ndarray
     """Parameters, shape (n_p,)."""
     v: np.ndarray
     """Unknowns, shape (n_v,)."""
     motion: Motion
-    """Inputs, states and constants: the simulated states where it was simulated."""
+    """Inputs, states and constants; the states are simulated ones if there was a simulation."""
     status: Status
-    """SOLVED: it passed the acceptance test. REJECTED: it did not, do not execute it."""
+    """SOLVED if the trajectory passed its acceptance test, REJECTED if it must not be executed."""
     correction: Correction
-    """How the nearest motion was adapted."""
+    """Adaptation of the nearest trajectory."""
     shifts: int
-    """Second-order corrections after that: the same for final conditions that are shifted by what
-    the simulation missed."""
+    """Number of second-order corrections: the adaptation repeated with final conditions shifted by
+    the residual of the simulation."""
     steps: int
-    """Steps of sequential quadratic programming after these."""
+    """Number of steps of sequential quadratic programming after the second-order corrections."""
     nearest: int
-    """Number of its entry."""
+    """Index of the entry in the library."""
     mirrored: bool
     """Whether the entry was mirrored."""
     distance: float
-    """Distance to the entry, in the library's metric."""
+    """Distance to the entry in the library's metric."""
     report: AcceptanceReport | None
-    """The acceptance test; None: none was made."""
+    """Acceptance test, or None without a simulation."""
     error: float
-    """Error of the motion in simulation; NaN if it was not simulated."""
+    """Simulated error, or NaN without a simulation."""
     cost: float
-    """Its cost in simulation; NaN if it was not simulated."""
+    """Simulated cost, or NaN without a simulation."""
     expected_error: float
-    """Error that 95 % of motions at such a distance kept to when the library was built, adapted but
-    not corrected; infinite: unknown."""
+    """Error that 95 % of adapted, uncorrected trajectories at this distance kept to when the
+    library was built; infinite if unknown."""
     outside: bool
-    """Whether it is outside of the regions of all entries, in which answers passed before."""
+    """Whether p lies outside the regions of all entries in which answers passed before."""
     beyond: tuple[str, ...]
-    """Parameters beyond the problem's range."""
+    """Parameters outside the problem's range, with the range."""
     trial: Trial | None
-    """It as a trial of the library; None: it was not simulated."""
+    """Record for the library's coverage, or None without a simulation."""
     seconds: float
     """Computing time [s]."""
     notes: tuple[str, ...] = ()
@@ -81,11 +78,11 @@ class Answer:
 
     @property
     def message(self) -> str:
-        """Message; empty if all went well."""
+        """Reasons not to execute the trajectory, and notes; "" if all went well."""
         reasons = []
         if not self.status.ok:
-            why = UNCHECKED if self.report is None else self.report.reason
-            reasons.append(f"{why} Do not execute it.")
+            reason = UNCHECKED if self.report is None else self.report.reason
+            reasons.append(f"{reason} Do not execute it.")
         if self.beyond:
             reasons.append(f"Beyond the problem's range: {', '.join(self.beyond)}.")
             if self.status.ok:
@@ -95,43 +92,51 @@ class Answer:
         return " ".join((*reasons, *self.notes))
 
 
-FEASIBLE = 1e-7
-"""Tolerance of linearised limits, in their units."""
-SHIFTS = 2
-"""Number of second-order corrections before steps of sequential quadratic programming."""
-CLOSER = 0.5
-"""What such a correction must leave of the worst criterion for another one [-]."""
+@dataclass(frozen=True)
+class AdaptationSettings:
+    """Numbers of the adaptation of entries to parameters."""
+
+    limit_tolerance: float = 1e-7
+    """Tolerance of linearised limits [their units]."""
+    shift_count_max: int = 2
+    """Maximum number of second-order corrections before SQP steps."""
+    progress_ratio_max: float = 0.5
+    """Worst criterion after a second-order correction, over that before, up to which another one
+    follows [-]."""
+
+
+SETTINGS = AdaptationSettings()
 
 
 class NearestEntry(NamedTuple):
-    """A near entry."""
+    """An entry near the parameters of a query."""
 
     number: int
-    """Number of the entry."""
+    """Index of the entry."""
     mirrored: bool
     """Whether it is mirrored."""
     distance: float
     """Distance in the library's metric."""
 
 
-class Asked(NamedTuple):
-    """What a query asks for."""
+class QueryOptions(NamedTuple):
+    """Options of a query, as in `TrajectoryLibrary.query`."""
 
     check: bool
     accuracy: float
     steps: int
     refine: bool
     end: float
-    """When nothing more is tried."""
+    """Time of `perf_counter` after which no further attempt begins [s]."""
 
     @property
-    def late(self) -> bool:
-        """Whether that is over."""
+    def is_out_of_time(self) -> bool:
+        """True if no further attempt may begin."""
         return perf_counter() > self.end
 
 
-class _Adapted(NamedTuple):
-    """Unknowns of an entry, adapted to parameters."""
+class _AdaptedUnknowns(NamedTuple):
+    """Unknowns of an entry after the adaptation, before any simulation."""
 
     v: np.ndarray
     correction: Correction
@@ -143,7 +148,7 @@ class _Adapted(NamedTuple):
 class Candidate(NamedTuple):
     """An entry adapted to parameters, and its acceptance test."""
 
-    near: NearestEntry
+    neighbour: NearestEntry
     entry: Entry
     motion: Motion
     correction: Correction
@@ -157,23 +162,23 @@ class Candidate(NamedTuple):
     """Error before corrections."""
 
     @property
-    def passed(self) -> bool:
-        """Whether it may be executed."""
+    def is_accepted(self) -> bool:
+        """True if the trajectory may be executed."""
         return self.report is not None and self.report.passed
 
     @property
     def worst(self) -> float:
-        """Largest share of a limit of the test [-]."""
+        """Worst criterion of the test over its limit [-]."""
         return np.inf if self.report is None else self.report.worst
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Sort key: those that passed first, then by the worst criterion."""
-        return not self.passed, self.worst
+        """Sort key: accepted candidates first, then by the worst criterion."""
+        return not self.is_accepted, self.worst
 
 
 class Adapter:
-    """Adapts entries of a library to parameters, tests and corrects the motions.
+    """Adaptation of entries to parameters, with tests and corrections of the trajectories.
 
     Args:
         model: Model of the problem.
@@ -183,118 +188,145 @@ class Adapter:
         self.model = model
         self._qp_seconds = 0.0
 
-    def tried(
-        self, near: Sequence[tuple[NearestEntry, Entry]], p: np.ndarray, asked: Asked
+    def adapt_neighbours(
+        self, neighbours: Sequence[tuple[NearestEntry, Entry]], p: np.ndarray, options: QueryOptions
     ) -> list[Candidate]:
-        """Motions of near entries, each adapted and corrected, until one passes its test.
+        """Adapt and correct the nearest entries until one passes its test.
 
-        A step of sequential quadratic programming costs no more than the next entry, and passes
-        twice as often; where all fail, further ones correct the best motion, then the next.
+        An SQP step costs no more than the next entry and passes twice as often, so each entry gets
+        one. If all fail, further steps correct the best candidate, then the second best.
         """
-        tried: list[Candidate] = []
-        for each, entry in near:
-            if tried and asked.late:
+        candidates: list[Candidate] = []
+        for neighbour, entry in neighbours:
+            if candidates and options.is_out_of_time:
                 break
-            found = self._adapted_and_tested(each, entry, p, asked)
-            tried.append(self._stepped(found, p, asked, min(asked.steps, 1)))
-            if tried[-1].passed:
-                return tried
-        for k in sorted(range(len(tried)), key=lambda k: tried[k].rank):
-            tried[k] = self._stepped(tried[k], p, asked, asked.steps - 1)
-            if tried[k].passed or asked.late:
+            candidate = self._adapt_and_correct(neighbour, entry, p, options)
+            candidates.append(self._apply_sqp_steps(candidate, p, options, min(options.steps, 1)))
+            if candidates[-1].is_accepted:
+                return candidates
+        for k in sorted(range(len(candidates)), key=lambda k: candidates[k].rank):
+            candidates[k] = self._apply_sqp_steps(candidates[k], p, options, options.steps - 1)
+            if candidates[k].is_accepted or options.is_out_of_time:
                 break
-        return tried
+        return candidates
 
-    def _adapted_and_tested(
-        self, near: NearestEntry, entry: Entry, p: np.ndarray, asked: Asked
+    def _adapt_and_correct(
+        self, neighbour: NearestEntry, entry: Entry, p: np.ndarray, options: QueryOptions
     ) -> Candidate:
-        """An entry's motion for p, with second-order corrections where it fails its test."""
-        signs = self.model.signs if near.mirrored else None
-        own = p if signs is None else signs.p * p
+        """Adapt an entry to p; correct it to second order while it fails its test."""
+        signs = self.model.signs if neighbour.mirrored else None
+        entry_p = p if signs is None else signs.p * p
         residual = np.zeros(len(self.model.terminal_tolerances))
         best: Candidate | None = None
-        for shifts in range(1 + (SHIFTS if asked.refine else 0)):
-            change = np.concatenate((own - entry.p, residual))
-            found = self._adapted(entry, change, asked)
-            motion = self.model.motion(found.v if signs is None else signs.v * found.v)
-            cost = found.cost if best is None else best.expected_cost
-            now = Candidate(near, entry, motion, found.correction, found.notes, cost, shifts)
-            if not asked.check:
-                return now
-            now = self._tested(now, p, asked)
+        for shifts in range(1 + (SETTINGS.shift_count_max if options.refine else 0)):
+            change = np.concatenate((entry_p - entry.p, residual))
+            adapted = self._adapt(entry, change, options)
+            motion = self.model.motion(adapted.v if signs is None else signs.v * adapted.v)
+            cost = adapted.cost if best is None else best.expected_cost
+            candidate = Candidate(
+                neighbour, entry, motion, adapted.correction, adapted.notes, cost, shifts
+            )
+            if not options.check:
+                return candidate
+            candidate = self._with_acceptance_test(candidate, p, options)
             if best is not None:
-                now = now._replace(first_error=best.first_error)
-            closer = best is None or now.worst < CLOSER * best.worst
-            best = now if best is None or now.rank < best.rank else best
-            hopeless = found.correction is Correction.CLIPPED or not closer
-            if best.passed or hopeless or asked.late:
+                candidate = candidate._replace(first_error=best.first_error)
+            has_progressed = (
+                best is None or candidate.worst < SETTINGS.progress_ratio_max * best.worst
+            )
+            best = candidate if best is None or candidate.rank < best.rank else best
+            cannot_improve = adapted.correction is Correction.CLIPPED or not has_progressed
+            if best.is_accepted or cannot_improve or options.is_out_of_time:
                 break
-            residual = residual - self._missed(now, own, signs)
+            residual = residual - self._terminal_residual(candidate, entry_p, signs)
         assert best is not None
         return best
 
-    def _stepped(self, best: Candidate, p: np.ndarray, asked: Asked, most: int) -> Candidate:
-        """It after further steps of sequential quadratic programming."""
-        now = best
-        for _ in range(most):
-            if best.passed or asked.late or now.simulated is None or now.simulated.failure:
+    def _apply_sqp_steps(
+        self, best: Candidate, p: np.ndarray, options: QueryOptions, step_count_max: int
+    ) -> Candidate:
+        """Correct a candidate by SQP steps; return the best iterate."""
+        candidate = best
+        for _ in range(step_count_max):
+            if (
+                best.is_accepted
+                or options.is_out_of_time
+                or candidate.simulated is None
+                or candidate.simulated.failure
+            ):
                 break
-            motion = corrected(self.model, now.simulated, p, self._hessian(now))
+            motion = correct_trajectory(
+                self.model, candidate.simulated, p, self._hessian(candidate)
+            )
             if motion is None:
                 break
-            now = self._tested(now._replace(motion=motion, steps=now.steps + 1), p, asked)
-            best = now if now.rank < best.rank else best
+            candidate = self._with_acceptance_test(
+                candidate._replace(motion=motion, steps=candidate.steps + 1), p, options
+            )
+            best = candidate if candidate.rank < best.rank else best
         return best
 
-    def _tested(self, now: Candidate, p: np.ndarray, asked: Asked) -> Candidate:
-        """It with its acceptance test."""
-        moved = self.model.simulate(now.motion, p)
-        report = self.model.report(moved, asked.accuracy, now.expected_cost)
-        first = moved.error if now.simulated is None else now.first_error
-        return now._replace(motion=moved.motion, simulated=moved, report=report, first_error=first)
+    def _with_acceptance_test(
+        self, candidate: Candidate, p: np.ndarray, options: QueryOptions
+    ) -> Candidate:
+        """Simulate a candidate and return it with its acceptance test."""
+        simulated = self.model.simulate(candidate.motion, p)
+        report = self.model.report(simulated, options.accuracy, candidate.expected_cost)
+        first = simulated.error if candidate.simulated is None else candidate.first_error
+        return candidate._replace(
+            motion=simulated.motion, simulated=simulated, report=report, first_error=first
+        )
 
-    def _missed(self, now: Candidate, own: np.ndarray, signs: Signs | None) -> np.ndarray:
-        """Residual of the final conditions, of the entry as it is where it was mirrored."""
-        motion = now.motion
+    def _terminal_residual(
+        self, candidate: Candidate, p: np.ndarray, signs: Signs | None
+    ) -> np.ndarray:
+        """Return the residual of the final conditions in the entry's unmirrored coordinates."""
+        motion = candidate.motion
         end = motion.x[-1] if signs is None else signs.v[self.model.x_at[-1]] * motion.x[-1]
-        return self.model.tapes["terminal"](end, motion.z, own)
+        return self.model.tapes["terminal"](end, motion.z, p)
 
-    def _hessian(self, now: Candidate) -> np.ndarray:
-        """Hessian of its entry, as it is or mirrored."""
-        found, signs = now.entry.hessian, self.model.signs
-        if not now.near.mirrored or signs is None:
-            return found
-        turned = np.concatenate((signs.v[self.model.u_at].ravel(), signs.v[self.model.z_at]))
-        return found * turned * turned[:, None]
+    def _hessian(self, candidate: Candidate) -> np.ndarray:
+        """Return the Hessian of the candidate's entry, mirrored if the candidate is."""
+        hessian, signs = candidate.entry.hessian, self.model.signs
+        if not candidate.neighbour.mirrored or signs is None:
+            return hessian
+        input_signs = np.concatenate((signs.v[self.model.u_at].ravel(), signs.v[self.model.z_at]))
+        return hessian * input_signs * input_signs[:, None]
 
-    def _adapted(self, entry: Entry, dp: np.ndarray, asked: Asked) -> _Adapted:
-        """(5) where (6c) and (6d) hold, else the tangent QP; both within the limits of inputs."""
+    def _adapt(self, entry: Entry, dp: np.ndarray, options: QueryOptions) -> _AdaptedUnknowns:
+        """Apply (5) if (6c) and (6d) hold, else the tangent QP; clip to the limits of inputs."""
         cost = entry.expected_cost(dp[: len(entry.p)])
-        if not asked.refine:
-            return _Adapted(entry.v, Correction.NONE, cost)
+        if not options.refine:
+            return _AdaptedUnknowns(entry.v, Correction.NONE, cost)
         v = entry.v + entry.v_p @ dp
         lower, upper = self.model.lower, self.model.upper
-        within = bool(((v >= lower - FEASIBLE) & (v <= upper + FEASIBLE)).all())
-        within = within and bool((entry.path + entry.path_p @ dp >= -FEASIBLE).all())
-        if within and bool((entry.mu + entry.mu_p @ dp >= 0.0).all()):
-            return _Adapted(np.clip(v, lower, upper), Correction.LINEAR, cost)
+        is_feasible = bool(
+            (
+                (v >= lower - SETTINGS.limit_tolerance) & (v <= upper + SETTINGS.limit_tolerance)
+            ).all()
+        )
+        is_feasible = is_feasible and bool(
+            (entry.path + entry.path_p @ dp >= -SETTINGS.limit_tolerance).all()
+        )
+        if is_feasible and bool((entry.mu + entry.mu_p @ dp >= 0.0).all()):
+            return _AdaptedUnknowns(np.clip(v, lower, upper), Correction.LINEAR, cost)
         begin = perf_counter()
         clipped = np.clip(v, lower, upper)
-        if begin + self._qp_seconds > asked.end:
-            return _Adapted(clipped, Correction.CLIPPED, cost)
-        found = entry.qp.solve(dp)
+        if begin + self._qp_seconds > options.end:
+            return _AdaptedUnknowns(clipped, Correction.CLIPPED, cost)
+        solution = entry.qp.solve(dp)
         self._qp_seconds = max(0.9 * self._qp_seconds, perf_counter() - begin)
-        if found.result is None:
-            return _Adapted(clipped, Correction.CLIPPED, cost, found.notes)
-        v = entry.v + entry.qp.change(found.result.x, dp)
-        cost = entry.cost + entry.qp.cost(found.result.x, dp)
-        notes = found.notes if found.replaced else ()
-        return _Adapted(np.clip(v, lower, upper), Correction.TANGENT_QP, cost, notes)
+        if solution.result is None:
+            return _AdaptedUnknowns(clipped, Correction.CLIPPED, cost, solution.notes)
+        v = entry.v + entry.qp.change(solution.result.x, dp)
+        cost = entry.cost + entry.qp.cost(solution.result.x, dp)
+        notes = solution.notes if solution.replaced else ()
+        return _AdaptedUnknowns(np.clip(v, lower, upper), Correction.TANGENT_QP, cost, notes)
 
 
-def trial_of(p: np.ndarray, nearest: Candidate, best: Candidate) -> Trial | None:
-    """An answer as a trial."""
+def trial_from_candidates(p: np.ndarray, nearest: Candidate, best: Candidate) -> Trial | None:
+    """Return the trial that an answer adds to the library's statistics."""
     if nearest.simulated is None:
         return None
     error = nearest.first_error if np.isfinite(nearest.first_error) else np.inf
-    return Trial(p, nearest.near.number, error, best.near.number, best.passed)
+    return Trial(p, nearest.neighbour.number, error, best.neighbour.number, best.is_accepted)

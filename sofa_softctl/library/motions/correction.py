@@ -1,11 +1,17 @@
-"""Correction of a motion that fails its acceptance test: steps of sequential quadratic programming.
+"""SQP steps for a trajectory that fails its acceptance test.
 
-The simulated motion is linearised, and the change of inputs and constants of least cost is taken
-that meets all final conditions and limits to first order. Second derivatives are those of the
-nearest optimum. Without them, the least change is taken.
+The simulated trajectory is linearised: dx_k = S_k w, with w the change of inputs and constants. A
+step solves
+
+    min 1/2 w'H w + g'w   s.t.   T w = -r,   limits of inputs, and of states and `path` nearby
+
+with r the simulated residual of the final conditions, g the slope of the cost and H the Hessian of
+the Lagrangian at the nearest optimum. Without H, the smallest change of w is taken.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,42 +21,52 @@ from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qp.verified import solve_checked
 
-STEPS = 2
-"""Number of steps before a motion is refused."""
-NEAR = 0.3
-"""Limits of states count in a step where a state is nearer to them than this share of its range."""
-MORE = 1.2
-"""Distance of limits at instants from true ones, over what motions exceed in between [-]."""
+
+@dataclass(frozen=True)
+class CorrectionSettings:
+    """Numbers of the SQP steps that correct a trajectory."""
+
+    step_count_max: int = 2
+    """Maximum number of steps before a trajectory is refused."""
+    active_distance_max: float = 0.3
+    """Distance to a limit of states up to which it enters a step, over the range of the state
+    [-]."""
+    between_instants_factor: float = 1.2
+    """Factor on the excess of limits between instants by which limits at instants are tightened
+    [-]."""
+
+
+SETTINGS = CorrectionSettings()
 SOLVERS = ("daqp", "proxqp")
 
 
-def corrected(
+def correct_trajectory(
     model: Model,
-    found: Simulation,
+    simulation: Simulation,
     p: np.ndarray,
     hessian: np.ndarray | None = None,
     *,
     free: bool = True,
 ) -> Motion | None:
-    """The motion after one step; None: no small change meets all conditions to first order.
+    """Return the trajectory after one step, or None if the QP has no solution.
 
     Args:
         model: Model of the problem.
-        found: The simulated motion.
+        simulation: Simulation of the trajectory.
         p: Parameters.
-        hessian: That of the Lagrangian of a nearby optimum, see `Entry`; of the last intervals for
-            a motion of these. None: a change costs its square.
-        free: Whether it may begin otherwise: constants z may change.
+        hessian: Hessian of the Lagrangian at a nearby optimum, see `Entry`, for the intervals of
+            the trajectory; by default the identity in scaled changes.
+        free: Let the constants z change, and so the initial state.
     """
-    motion, n_z = found.motion, len(model.design)
+    motion, n_z = simulation.motion, len(model.design)
     N, m, n = len(motion.u), len(model.inputs), len(model.states)
     S = np.zeros((N + 1, n, N * m + n_z))
     initial = model.tapes["initial"]
     if free and n_z:
         S[0, :, N * m :] = initial.slopes(np.concatenate((motion.z, p)), 0, n_z)
-    given = (motion.u, motion.z, np.ascontiguousarray(p, float))
+    inputs = (motion.u, motion.z, np.ascontiguousarray(p, float))
     interval, steps = model.horizon / model.intervals, model.steps  # fewer may be unstable
-    linearise(model.fast("dynamics"), motion.x, *given, interval, steps, S)
+    linearise(model.fast_code("dynamics"), motion.x, *inputs, interval, steps, S)
     scale, low, high = _bounds(model, motion, free)
     ends = np.concatenate((motion.x[-1], motion.z, p))
     T = model.tapes["terminal"].slopes(ends, 0, n + n_z)
@@ -58,25 +74,28 @@ def corrected(
     A_t[:, N * m :] += T[:, n:]
     weight = 1.0 / np.array(model.terminal_tolerances)
     A_t *= weight[:, None] * scale
-    residual = found.terminal * weight
-    A_s, low_s, high_s = _states(model, found, S, scale)
-    A_p, low_p = _path(model, found, given, S, scale)
-    A, above = np.concatenate((A_s, A_p)), np.concatenate((high_s, np.full(len(low_p), np.inf)))
-    below = np.concatenate((low_s, low_p))
+    residual = simulation.terminal * weight
+    A_s, low_s, high_s = _states(model, simulation, S, scale)
+    A_p, low_p = _path(model, simulation, inputs, S, scale)
+    A, rows_upper = (
+        np.concatenate((A_s, A_p)),
+        np.concatenate((high_s, np.full(len(low_p), np.inf))),
+    )
+    rows_lower = np.concatenate((low_s, low_p))
     H, g = np.eye(len(scale)), np.zeros(len(scale))
     if hessian is not None:
-        H, g = hessian * scale * scale[:, None], scale * _slope(model, found, given, S, ends)
+        H, g = hessian * scale * scale[:, None], scale * _slope(model, simulation, inputs, S, ends)
     qp = QP(
         H=H,
         g=g,
         A=np.concatenate((A_t, A)),
-        lower=np.concatenate((low, -residual, below)),
-        upper=np.concatenate((high, -residual, above)),
+        lower=np.concatenate((low, -residual, rows_lower)),
+        upper=np.concatenate((high, -residual, rows_upper)),
     )
-    answer = solve_checked(qp, solvers=SOLVERS, tolerance=1e-6)
-    if answer.result is None:
+    solution = solve_checked(qp, solvers=SOLVERS, tolerance=1e-6)
+    if solution.result is None:
         return None
-    change = answer.result.x
+    change = solution.result.x
     u = motion.u + (scale * change)[: N * m].reshape(N, m)
     z = motion.z + (scale * change)[N * m :]
     # QP solvers keep limits to their tolerance only.
@@ -85,16 +104,16 @@ def corrected(
 
 def _slope(
     model: Model,
-    found: Simulation,
-    given: tuple[np.ndarray, np.ndarray, np.ndarray],
+    simulation: Simulation,
+    inputs: tuple[np.ndarray, np.ndarray, np.ndarray],
     S: np.ndarray,
     ends: np.ndarray,
 ) -> np.ndarray:
-    """Derivative of the cost by inputs and constants, states following."""
+    """Return the derivative of the cost by inputs and constants, which determine the states."""
     final = model.tapes["final_cost"]
-    N, m, n, n_z = len(given[0]), len(model.inputs), len(model.states), len(model.design)
+    N, m, n, n_z = len(inputs[0]), len(model.inputs), len(model.states), len(model.design)
     values, slopes = np.zeros((N, 1)), np.zeros((N, 1, n + m + n_z))
-    rows_along(model.fast("cost"), found.motion.x, *given, values, slopes)
+    rows_along(model.fast_code("cost"), simulation.motion.x, *inputs, values, slopes)
     rate = slopes[:, 0] / N
     slope = np.einsum("ka,kac->c", rate[:, :n], S[:-1])
     slope[: N * m] += rate[:, n : n + m].ravel()
@@ -107,42 +126,51 @@ def _slope(
 
 
 def _bounds(model: Model, motion: Motion, free: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scales of the unknown changes, and their limits over these."""
-    now = np.concatenate((motion.u.ravel(), motion.z))
-    largest = np.concatenate((_repeated(np.abs(motion.u).max(axis=0), motion.u), np.abs(motion.z)))
+    """Return the scales of the unknown changes, and the scaled limits of these changes."""
+    current = np.concatenate((motion.u.ravel(), motion.z))
+    magnitude = np.concatenate(
+        (_repeat_row(np.abs(motion.u).max(axis=0), motion.u), np.abs(motion.z))
+    )
     lower, upper = (
-        np.concatenate((_repeated(inputs, motion.u), design))
+        np.concatenate((_repeat_row(inputs, motion.u), design))
         for inputs, design in zip(model.input_limits, model.design_limits, strict=True)
     )
     width = upper - lower
-    scale = np.where(width < np.inf, width, largest + 1e-3)
-    low, high = np.minimum((lower - now) / scale, 0.0), np.maximum((upper - now) / scale, 0.0)
+    scale = np.where(width < np.inf, width, magnitude + 1e-3)
+    low, high = (
+        np.minimum((lower - current) / scale, 0.0),
+        np.maximum((upper - current) / scale, 0.0),
+    )
     if not free:
         low[motion.u.size :] = high[motion.u.size :] = 0.0
     return scale, low, high
 
 
-def _repeated(row: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """A row for each of some rows, in one."""
-    return np.broadcast_to(row, rows.shape).ravel()
+def _repeat_row(row: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Return a row repeated for each row of `like`, as one vector."""
+    return np.broadcast_to(row, like.shape).ravel()
 
 
 def _states(
-    model: Model, found: Simulation, S: np.ndarray, scale: np.ndarray
+    model: Model, simulation: Simulation, S: np.ndarray, scale: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows of the limits of states that are near, over their ranges.
+    """Return the constraint rows of nearby limits of states, over the ranges of the states.
 
-    A limit at the instants is within the true one by what the motion goes beyond them in between.
+    Limits at instants are tightened by the excess of the trajectory between the instants.
     """
-    x = found.motion.x
+    x = simulation.motion.x
     lower, upper = (limits[model.x_at[1 - len(x) :]] for limits in (model.lower, model.upper))
     lowest, highest = model.state_limits
     width = upper - lower
     width = np.where(np.abs(width) < np.inf, width, np.abs(x).max(axis=0) + 1e-9)
-    lower = np.maximum(lower, lowest + MORE * (x.min(axis=0) - found.extremes[0]))
-    upper = np.minimum(upper, highest - MORE * (found.extremes[1] - x.max(axis=0)))
+    lower = np.maximum(
+        lower, lowest + SETTINGS.between_instants_factor * (x.min(axis=0) - simulation.extremes[0])
+    )
+    upper = np.minimum(
+        upper, highest - SETTINGS.between_instants_factor * (simulation.extremes[1] - x.max(axis=0))
+    )
     below, above = x[1:] - lower, upper - x[1:]
-    k, i = np.nonzero(np.minimum(below, above) < NEAR * width)
+    k, i = np.nonzero(np.minimum(below, above) < SETTINGS.active_distance_max * width)
     width = width[k, i]
     rows = S[1:][k, i] * scale / width[:, None]
     return rows, -below[k, i] / width, above[k, i] / width
@@ -150,21 +178,24 @@ def _states(
 
 def _path(
     model: Model,
-    found: Simulation,
-    given: tuple[np.ndarray, np.ndarray, np.ndarray],
+    simulation: Simulation,
+    inputs: tuple[np.ndarray, np.ndarray, np.ndarray],
     S: np.ndarray,
     scale: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the inequalities `path` that are near, over their ranges; see `_states`."""
-    motion, path = found.motion, model.fast("path")
+    """Return the constraint rows of nearby inequalities `path`, as `_states` does."""
+    motion, path = simulation.motion, model.fast_code("path")
     if not path.outputs:
         return np.empty((0, len(scale))), np.empty(0)
     N, m, n, count = len(motion.u), len(model.inputs), len(model.states), path.outputs
     values, slopes = np.zeros((N, count)), np.zeros((N, count, n + m + len(model.design)))
-    rows_along(path, motion.x, *given, values, slopes)
+    rows_along(path, motion.x, *inputs, values, slopes)
     width = np.array(model.path_scale)
-    margins = np.maximum(model.path_margins, MORE * (values.min(axis=0) - found.path))
-    k, i = np.nonzero(values < NEAR * width)
+    margins = np.maximum(
+        model.path_margins,
+        SETTINGS.between_instants_factor * (values.min(axis=0) - simulation.path),
+    )
+    k, i = np.nonzero(values < SETTINGS.active_distance_max * width)
     slope = slopes[k, i]
     rows = np.einsum("ab,abc->ac", slope[:, :n], S[k])
     for j in range(m):

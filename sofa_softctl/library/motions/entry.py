@@ -1,4 +1,4 @@
-"""Entry of a library: an optimal motion with its sensitivity and tangent QP."""
+"""Entry of a library: an optimal trajectory with its sensitivity and tangent QP."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from sofa_softctl.library.ocp.sensitivity import (
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum, Program
 from sofa_softctl.library.ocp.tangent_qp import TangentQP, condense
 
-LEAST = 1e-4
-"""Least eigenvalue of the Hessian over its mean diagonal [-]."""
-
 
 @dataclass(frozen=True, eq=False)
 class Entry:
     """An optimum, its sensitivity (5) and its tangent QP.
 
-    Derivatives are by the n parameters, the problem's and then the residuals of its final
-    conditions: `terminal` is to be r instead of 0.
+    Derivatives are with respect to n parameters: the n_p of the problem, then the residuals r of
+    the final conditions, `terminal` = r instead of 0.
     """
 
     p: np.ndarray
@@ -38,35 +35,35 @@ class Entry:
     v: np.ndarray
     """Unknowns, shape (n_v,)."""
     cost: float
-    """f."""
+    """Cost f of the optimum."""
     v_p: np.ndarray
     """d_p v*, shape (n_v, n)."""
     mu: np.ndarray
     """Multipliers of the active inequalities, shape (n_a,)."""
     mu_p: np.ndarray
-    """d_p mu* of these, shape (n_a, n)."""
+    """d_p mu* of the active inequalities, shape (n_a, n)."""
     path: np.ndarray
     """Inequalities `path` at the optimum, shape (n_path,)."""
     path_p: np.ndarray
-    """Their derivative along (5), shape (n_path, n)."""
+    """Derivative of `path` along (5), shape (n_path, n)."""
     cost_p: np.ndarray
-    """Derivative of the least cost by the problem's own, shape (n_p,)."""
+    """Derivative of the optimal cost by the problem's parameters, shape (n_p,)."""
     cost_pp: np.ndarray
-    """Its second derivative at constant active inequalities, shape (n_p, n_p)."""
+    """Second derivative of the optimal cost at constant active inequalities, shape (n_p, n_p)."""
     hessian: np.ndarray
-    """Hessian of the Lagrangian by inputs and constants (u, z), states following: positive
-    definite, shape (N n_u + n_z, N n_u + n_z)."""
+    """Hessian of the Lagrangian by inputs and constants (u, z), with the states as their functions,
+    made positive definite, shape (N n_u + n_z, N n_u + n_z)."""
     qp: TangentQP
     """QP for changes of the parameters that change the active inequalities."""
 
     def expected_cost(self, dp: np.ndarray) -> float:
-        """Cost of the optimum at a change of the parameters, to second order."""
+        """Return the optimal cost at a change of the parameters, to second order."""
         return float(self.cost + self.cost_p @ dp + 0.5 * dp @ self.cost_pp @ dp)
 
     def to_bytes(self) -> bytes:
-        """All arrays as an .npz file; the basis Z and the Hessian in single precision."""
-        arrays = {name: getattr(self, name) for name in _OWN}
-        arrays |= {f"qp.{name}": getattr(self.qp, name) for name in _QP}
+        """Return all arrays as an .npz file, the basis Z and the Hessian in single precision."""
+        arrays = {name: getattr(self, name) for name in _ENTRY_FIELDS}
+        arrays |= {f"qp.{name}": getattr(self.qp, name) for name in _QP_FIELDS}
         for name in ("qp.Z", "hessian"):
             arrays[name] = arrays[name].astype("<f4")
         buffer = io.BytesIO()
@@ -75,58 +72,61 @@ class Entry:
 
     @staticmethod
     def from_bytes(data: bytes) -> Entry:
-        """The entry from `to_bytes`."""
+        """Read an entry from `to_bytes`."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            own = {name: arrays[name] for name in _OWN}
-            qp = {name: arrays[f"qp.{name}"] for name in _QP}
-        qp |= {"Z": qp["Z"].astype(float), "scale": float(qp["scale"])}
-        own |= {"cost": float(own["cost"]), "hessian": own["hessian"].astype(float)}
-        return Entry(**own, qp=TangentQP(**qp))
+            entry_fields = {name: arrays[name] for name in _ENTRY_FIELDS}
+            qp_fields = {name: arrays[f"qp.{name}"] for name in _QP_FIELDS}
+        qp_fields |= {"Z": qp_fields["Z"].astype(float), "scale": float(qp_fields["scale"])}
+        entry_fields |= {
+            "cost": float(entry_fields["cost"]),
+            "hessian": entry_fields["hessian"].astype(float),
+        }
+        return Entry(**entry_fields, qp=TangentQP(**qp_fields))
 
 
-_OWN = tuple(each.name for each in fields(Entry) if each.name != "qp")
-_QP = tuple(each.name for each in fields(TangentQP))
+_ENTRY_FIELDS = tuple(field.name for field in fields(Entry) if field.name != "qp")
+_QP_FIELDS = tuple(field.name for field in fields(TangentQP))
 
 
-def entry_of(program: Program, optimum: Optimum) -> tuple[Entry | None, Regularity]:
-    """Entry of an optimum; None where it is degenerate, without a sensitivity."""
+def entry_from_optimum(program: Program, optimum: Optimum) -> tuple[Entry | None, Regularity]:
+    """Return the entry of an optimum, or None if it is degenerate, and its regularity."""
     with one_blas_thread():
         at = _with_residuals(program, optimum, program.derivatives(optimum))
         active, n_p = active_set(optimum, at), len(optimum.p)
         V = response(program.model, at)
         Q = directions(V)
-        regular = regularity(optimum, at, active, Q)
-        if not regular.ok:
-            return None, regular
-        found = sensitivity(at, active)
+        conditions = regularity(optimum, at, active, Q)
+        if not conditions.ok:
+            return None, conditions
+        derivatives = sensitivity(at, active)
         limits = len(program.limited_below) + len(program.limited_above)
         path_v = at.h_v.tocsr()[limits:]
         entry = Entry(
             p=optimum.p,
             v=optimum.v,
             cost=optimum.cost,
-            v_p=found.v_p,
+            v_p=derivatives.v_p,
             mu=optimum.mu[active],
-            mu_p=found.mu_p,
+            mu_p=derivatives.mu_p,
             path=at.h[limits:],
-            path_p=path_v @ found.v_p + at.h_p[limits:],
+            path_p=path_v @ derivatives.v_p + at.h_p[limits:],
             cost_p=at.l_p[:n_p],
             cost_pp=(
                 at.l_pp
-                + at.l_vp.T @ found.v_p
-                - at.g_p.T @ found.lam_p
-                - at.h_p[active].T @ found.mu_p
+                + at.l_vp.T @ derivatives.v_p
+                - at.g_p.T @ derivatives.lam_p
+                - at.h_p[active].T @ derivatives.mu_p
             )[:n_p, :n_p],
             hessian=_hessian(at, active, V),
             qp=condense(optimum, at, active, (program.lower, program.upper), Q),
         )
-    return entry, regular
+    return entry, conditions
 
 
 def _with_residuals(program: Program, optimum: Optimum, at: Derivatives) -> Derivatives:
-    """Derivatives, with the residuals r of the final conditions as further parameters.
+    """Append the residuals r of the final conditions to the parameters of the derivatives.
 
-    The equations are terminal(x) - r = 0, the last ones of g, so that the Lagrangian has + lam' r.
+    The last rows of g become terminal(x) - r = 0, so the Lagrangian gains + lam' r.
     """
     count = len(program.model.terminal_tolerances)
     n_v, n_g, n_h = len(optimum.v), at.g_v.shape[0], len(at.h)
@@ -143,19 +143,20 @@ def _with_residuals(program: Program, optimum: Optimum, at: Derivatives) -> Deri
 
 
 def _hessian(at: Derivatives, active: np.ndarray, V: np.ndarray) -> np.ndarray:
-    """See `Entry.hessian`; V: `response`.
+    """Return `Entry.hessian`, with V from `response`.
 
-    Where it is not positive definite, the squares of the final conditions and of the active
-    inequalities are added: that moves no solution while they stay active.
+    If it is not positive definite, the squares of final conditions and active inequalities are
+    added, which does not move solutions while the inequalities stay active.
     """
     B = V.T @ (at.l_vv @ V)
     B = 0.5 * (B + B.T)
-    held = np.concatenate((final_rows(at, V), active_rows(at, active, V)))
+    constraint_rows = np.concatenate((final_rows(at, V), active_rows(at, active, V)))
     size = float(np.abs(np.diag(B)).mean())
-    squares = held.T @ held
+    eigenvalue_min = 1e-4 * size
+    squares = constraint_rows.T @ constraint_rows
     squares *= size / max(float(np.trace(squares)) / len(B), 1e-300)
     for weight in (0.0, 1.0, 1e2, 1e4):
         values, vectors = np.linalg.eigh(B + weight * squares)
-        if values[0] > LEAST * size:
+        if values[0] > eigenvalue_min:
             break
-    return np.asarray((vectors * np.maximum(values, LEAST * size)) @ vectors.T)
+    return np.asarray((vectors * np.maximum(values, eigenvalue_min)) @ vectors.T)

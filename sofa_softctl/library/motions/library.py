@@ -1,4 +1,4 @@
-"""Library of optimal motions: the nearest one, adapted to given parameters."""
+"""Library of optimal trajectories: the nearest ones, adapted to the parameters of a query."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from numpy.typing import ArrayLike
 
 from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import LibraryError
-from sofa_softctl.library.motions.answer import Adapter, Answer, Asked, NearestEntry, trial_of
-from sofa_softctl.library.motions.correction import STEPS
+from sofa_softctl.library.motions.answer import (
+    Adapter,
+    Answer,
+    NearestEntry,
+    QueryOptions,
+    trial_from_candidates,
+)
+from sofa_softctl.library.motions.correction import SETTINGS
 from sofa_softctl.library.motions.entry import Entry
 from sofa_softctl.library.motions.trials import Coverage, Trials
 from sofa_softctl.library.ocp.model import Model
 from sofa_softctl.status import Status
 
 CANDIDATES = 4
-"""Number of entries tried for an answer."""
+"""Default number of entries that a query adapts."""
 
 
 class TrajectoryLibrary:
-    """Optimal motions of a problem, by their parameters.
+    """Optimal trajectories of a problem, by their parameters.
 
     Args:
         model: Model of the problem.
-        entries: The motions.
+        entries: Entries to begin with.
 
     Source: Marcucci et al., section 5: Algorithm 1's steps that approximate.
     """
@@ -38,10 +44,10 @@ class TrajectoryLibrary:
         self._p = np.empty((0, len(model.parameters)))
         self._slopes = np.zeros(len(model.parameters))
         self._adapter = Adapter(model)
-        self._scaled: np.ndarray | None = None
+        self._scaled_p: np.ndarray | None = None
         for entry in entries:
             self.add(entry)
-        self.learn(Trials.of([], len(model.parameters)))
+        self.learn(Trials.from_rows([], len(model.parameters)))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -50,86 +56,93 @@ class TrajectoryLibrary:
     def scale(self) -> np.ndarray:
         """Length of each axis of parameters in the metric, shape (n_p,).
 
-        The mean over all motions of the change of inputs with it: near motions have similar
-        inputs.
+        It is the mean norm of the derivative of the inputs over all entries: near entries have
+        similar inputs.
         """
         return self._slopes / max(len(self.entries), 1)
 
     def add(self, entry: Entry) -> None:
-        """Add a motion."""
+        """Add an entry."""
         if len(self.entries) == len(self._p):
-            grown = np.empty((max(64, 2 * len(self._p)), self._p.shape[1]))
-            grown[: len(self._p)] = self._p
-            self._p = grown
+            larger = np.empty((max(64, 2 * len(self._p)), self._p.shape[1]))
+            larger[: len(self._p)] = self._p
+            self._p = larger
         self._p[len(self.entries)] = entry.p
         self.entries.append(entry)
         slopes = entry.v_p[self.model.u_at.ravel(), : len(entry.p)]
         self._slopes += np.linalg.norm(slopes, axis=0)
-        self._scaled = None
+        self._scaled_p = None
 
     def fault(self, entry: Entry) -> str:
-        """What a motion breaks at its own parameters, corrected as far as it goes; empty: nothing.
+        """Return the criteria that an entry fails at its own parameters, or "".
 
-        An optimum sees limits at instants alone, and moves by the plan's own steps.
+        An optimum meets limits only at instants, and integrates with the coarse steps of the plan.
         """
-        asked = Asked(check=True, accuracy=1.0, steps=STEPS, refine=True, end=np.inf)
-        near = NearestEntry(len(self.entries), False, 0.0)
+        options = QueryOptions(
+            check=True, accuracy=1.0, steps=SETTINGS.step_count_max, refine=True, end=np.inf
+        )
+        neighbour = NearestEntry(len(self.entries), False, 0.0)
         with one_blas_thread():
-            (own,) = self._adapter.tried([(near, entry)], entry.p, asked)
-        assert own.report is not None
-        if own.passed:
+            (candidate,) = self._adapter.adapt_neighbours([(neighbour, entry)], entry.p, options)
+        assert candidate.report is not None
+        if candidate.is_accepted:
             return ""
-        broken = [each.name for each in own.report.criteria if not each.passed]
+        report = candidate.report
+        failures = ", ".join(
+            criterion.name for criterion in report.criteria if not criterion.passed
+        )
         return (
-            f"the optimum breaks in simulation: {', '.join(broken) or own.report.failure} (more "
-            "intervals or steps, or a larger margin, may help)"
+            f"the optimum breaks in simulation: {failures or report.failure} (more intervals or "
+            "steps, or a larger margin, may help)"
         )
 
     def learn(self, trials: Trials) -> None:
-        """Take over trials of its motions: they say where these are good."""
+        """Set the trials of the entries, from which the coverage follows."""
         self.trials = trials
-        places, signs = self._p[: len(self.entries)], self.model.signs
-        turned = None if signs is None else signs.p
-        self.coverage = Coverage.of(trials, places, self.scale, turned)
+        entry_p, signs = self._p[: len(self.entries)], self.model.signs
+        p_signs = None if signs is None else signs.p
+        self.coverage = Coverage.from_trials(trials, entry_p, self.scale, p_signs)
 
     def prepare(self) -> None:
-        """Compile the formulas and set up the QPs, which the first answers would otherwise do."""
+        """Compile the formulas and set up the QPs, so that the first query is not slower."""
         for name in ("dynamics", "path", "cost"):
-            self.model.fast(name)
+            self.model.fast_code(name)
         for entry in self.entries:
             entry.qp.prepare()
 
-    def nearest(self, p: np.ndarray, count: int = 1) -> list[NearestEntry]:
-        """The entries nearest to parameters p, each as it is or mirrored, nearest first.
+    def find_nearest(self, p: np.ndarray, count: int = 1) -> list[NearestEntry]:
+        """Return the entries nearest to p, mirrored if that is nearer, in order of distance.
 
         Raises:
             LibraryError: The library is empty.
         """
-        return self._ranked(*self._distances(p), count)
+        return self._rank_nearest(*self._distances(p), count)
 
     @staticmethod
-    def _ranked(least: np.ndarray, turned: np.ndarray, count: int) -> list[NearestEntry]:
-        """The entries of least distances."""
-        count = min(count, len(least))
-        best = np.argpartition(least, count - 1)[:count]
-        best = best[np.argsort(least[best], kind="stable")]
-        return [NearestEntry(int(k), bool(turned[k]), float(least[k])) for k in best]
+    def _rank_nearest(
+        distances: np.ndarray, is_mirrored: np.ndarray, count: int
+    ) -> list[NearestEntry]:
+        """Return the entries of least distance, in order of distance."""
+        count = min(count, len(distances))
+        nearest = np.argpartition(distances, count - 1)[:count]
+        nearest = nearest[np.argsort(distances[nearest], kind="stable")]
+        return [NearestEntry(int(k), bool(is_mirrored[k]), float(distances[k])) for k in nearest]
 
     def _distances(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Distance of p to each entry, and whether it is to the mirrored one.
+        """Return the distance of p to each entry, and a mask of those that are nearer mirrored.
 
         Raises:
             LibraryError: The library is empty.
         """
         if not self.entries:
             raise LibraryError("The library holds no motion yet: go on with softctl library build.")
-        if self._scaled is None:
-            self._scaled = self._p[: len(self.entries)] * self.scale
+        if self._scaled_p is None:
+            self._scaled_p = self._p[: len(self.entries)] * self.scale
         signs = self.model.signs
-        asked = [p] if signs is None else [p, signs.p * p]
-        apart = self._scaled - (np.array(asked) * self.scale)[:, None]
-        far = np.sqrt(np.einsum("ijk,ijk->ij", apart, apart))
-        return far.min(axis=0), far.argmin(axis=0).astype(bool)
+        queries = [p] if signs is None else [p, signs.p * p]
+        differences = self._scaled_p - (np.array(queries) * self.scale)[:, None]
+        distances = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
+        return distances.min(axis=0), distances.argmin(axis=0).astype(bool)
 
     def query(
         self,
@@ -138,91 +151,95 @@ class TrajectoryLibrary:
         check: bool = True,
         accuracy: float = 1.0,
         candidates: int = CANDIDATES,
-        steps: int = STEPS,
+        steps: int = SETTINGS.step_count_max,
         budget: float = np.inf,
         refine: bool = True,
     ) -> Answer:
-        """The motion for parameters p, which is SOLVED when it passed its acceptance test.
+        """Return the trajectory for parameters p, SOLVED if it passed its acceptance test.
 
-        The nearest entry is adapted, and the motion simulated. Where it fails the test, it is
-        corrected to second order, then by a step of sequential quadratic programming, then the next
-        entry is tried. The best is returned.
+        The nearest entry is adapted, and the result simulated. If that fails the test, it is
+        corrected to second order, then by an SQP step, then the next entry is adapted. The best
+        result is returned.
 
         Args:
             p: Parameters, shape (n_p,).
-            check: Whether to simulate; without, no answer is SOLVED.
-            accuracy: Allowed share of the tolerances of error and final conditions [-].
-            candidates: Maximum number of tried entries; 1 without `check` is the paper's method.
-            steps: Maximum number of corrections of each.
-            budget: Time after which nothing more is tried [s]. Where a QP would take longer, by
-                its time so far, the linear correction is cut off at the limits.
-            refine: Whether to adapt the nearest motion.
+            check: Simulate and test; otherwise no answer is SOLVED.
+            accuracy: Allowed fraction of the tolerances of error and final conditions [-].
+            candidates: Maximum number of adapted entries; 1 without `check` is the paper's method.
+            steps: Maximum number of SQP steps per entry.
+            budget: Time after which no further attempt begins [s]. If a QP would exceed it, judged
+                by earlier ones, the linear correction is clipped at the limits instead.
+            refine: Adapt the nearest trajectory to p.
 
         Raises:
             LibraryError: The library is empty; p is not finite or of a wrong shape; another
                 argument is out of its range.
         """
         start = perf_counter()
-        p = self._checked(p)
-        check_asked(accuracy, candidates, steps)
+        p = self._check_parameters(p)
+        check_query_options(accuracy, candidates, steps)
         if not budget >= 0.0:
             raise LibraryError(f"budget is a time from 0 s. Got: {budget}")
-        asked = Asked(check, accuracy, steps if refine else 0, refine, start + budget)
+        options = QueryOptions(check, accuracy, steps if refine else 0, refine, start + budget)
         with np.errstate(over="ignore"):
-            least, turned = self._distances(p)
-        near = self._ranked(least, turned, candidates if check and refine else 1)
+            distances, is_mirrored = self._distances(p)
+        neighbours = self._rank_nearest(
+            distances, is_mirrored, candidates if check and refine else 1
+        )
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):  # p may be 1e300
-            tried = self._adapter.tried(
-                [(each, self.entries[each.number]) for each in near], p, asked
+            candidates_tested = self._adapter.adapt_neighbours(
+                [(neighbour, self.entries[neighbour.number]) for neighbour in neighbours],
+                p,
+                options,
             )
-        best = min(tried, key=lambda each: each.rank)
+        best = min(candidates_tested, key=lambda neighbour: neighbour.rank)
         radii = self.coverage.radii
         simulated = best.simulated
         return Answer(
             p=p,
             v=self.model.unknowns(best.motion),
             motion=best.motion,
-            status=Status.SOLVED if best.passed else Status.REJECTED,
+            status=Status.SOLVED if best.is_accepted else Status.REJECTED,
             correction=best.correction,
             shifts=best.shifts,
             steps=best.steps,
-            nearest=best.near.number,
-            mirrored=best.near.mirrored,
-            distance=best.near.distance,
+            nearest=best.neighbour.number,
+            mirrored=best.neighbour.mirrored,
+            distance=best.neighbour.distance,
             report=best.report,
             error=np.nan if simulated is None else simulated.error,
             cost=np.nan if simulated is None else simulated.cost,
-            expected_error=self.coverage.expected_error(best.near.distance),
-            outside=not bool((least[: len(radii)] <= radii).any()),
-            trial=trial_of(p, tried[0], best),
+            expected_error=self.coverage.expected_error(best.neighbour.distance),
+            outside=not bool((distances[: len(radii)] <= radii).any()),
+            trial=trial_from_candidates(p, candidates_tested[0], best),
             beyond=tuple(
-                f"{each.name} = {value:.10g} not in [{each.lower:.10g}, {each.upper:.10g}]"
-                for each, value in zip(self.model.parameters, p, strict=True)
-                if not each.lower - 1e-12 <= value <= each.upper + 1e-12
+                f"{limits.name} = {value:.10g} not in [{limits.lower:.10g}, {limits.upper:.10g}]"
+                for limits, value in zip(self.model.parameters, p, strict=True)
+                if not limits.lower - 1e-12 <= value <= limits.upper + 1e-12
             ),
             seconds=perf_counter() - start,
             notes=best.notes,
         )
 
-    def _checked(self, p: Any) -> np.ndarray:
-        names = [each.name for each in self.model.parameters]
+    def _check_parameters(self, p: Any) -> np.ndarray:
+        names = [parameter.name for parameter in self.model.parameters]
         try:
-            given = np.asarray(p, float)
+            values = np.asarray(p, float)
         except (TypeError, ValueError):
-            given = np.empty(0)
-        if given.shape != (len(names),) or not np.isfinite(given).all():
+            values = np.empty(0)
+        if values.shape != (len(names),) or not np.isfinite(values).all():
             raise LibraryError(
                 f"Parameters must be {len(names)} finite numbers: {', '.join(names)}. Got: {p}"
             )
-        return given
+        return values
 
 
-def check_asked(accuracy: float, candidates: int, steps: int) -> None:
-    """Raise LibraryError unless queries can be asked in this way."""
+def check_query_options(accuracy: float, candidates: int, steps: int) -> None:
+    """Raise LibraryError unless the options of a query are in their ranges."""
     if not 0.0 < accuracy <= 1.0:
         raise LibraryError(
-            f"accuracy is a share of the tolerances, above 0 and at most 1. Got: {accuracy}"
+            f"accuracy is a fraction of the tolerances, above 0 and at most 1. Got: {accuracy}"
         )
-    for name, value, least in (("candidates", candidates, 1), ("steps", steps, 0)):
-        if not (isinstance(value, int | np.integer) and value >= least):
-            raise LibraryError(f"{name} must be a whole number from {least}. Got: {value}")
+    for name, value, minimum in (("candidates", candidates, 1), ("steps", steps, 0)):
+        if not (isinstance(value, int | np.integer) and value >= minimum):
+            raise LibraryError(f"{name} must be a whole number from {minimum}. Got: {value}")

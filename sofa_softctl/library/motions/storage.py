@@ -1,10 +1,10 @@
 """Crash-safe SQLite storage of libraries, without pickle.
 
-Table `about`: one row a name, values as JSON: version of the package, name and digest of the
-problem, its model without the formulas, and the state of building. Table `formulas`: the tapes of
-the problem, each an .npz file. Table `entries`: one row a motion, its arrays as an .npz file. Table
-`trials`: its motions' trials on random tasks, some a row. Each row has a checksum. New motions,
-trials and the state of building are written in one transaction.
+Tables: `about`, JSON values by name: version of the package, name and digest of the problem, its
+model without the formulas, state of building; `formulas`, tapes of the problem by name, as .npz
+files; `entries`, one entry per row, as an .npz file; `trials`, trials on random tasks, several per
+row. Each row has a checksum. New entries, trials and the state of building are written in one
+transaction.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ class LibraryFile:
         path: The file; it must exist, see `create`.
 
     Raises:
-        LibraryError: There is no such file, it is no library, damaged, or newer.
+        LibraryError: The file does not exist, is not a library, is damaged, or is newer.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         if not self.path.is_file():
-            what = "is a folder" if self.path.is_dir() else "there is no such library"
-            raise LibraryError(f"{path}: {what}. Make a library with softctl library build.")
+            reason = "is a folder" if self.path.is_dir() else "there is no such library"
+            raise LibraryError(f"{path}: {reason}. Make a library with softctl library build.")
         self._file = SqliteFile(self.path, _SCHEMA)
 
     @staticmethod
@@ -103,91 +103,95 @@ class LibraryFile:
         return LibraryFile(path)
 
     def about(self, name: str) -> Any:
-        """A value by its name: version, problem, digest, model, state."""
-        text = self._checked("SELECT value, checksum FROM about WHERE name = ?", name)
+        """Return a value by its name: version, problem, digest, model, state."""
+        text = self._read_checked("SELECT value, checksum FROM about WHERE name = ?", name)
         try:
             return json.loads(text)
         except ValueError as reason:
-            raise self._damaged(name) from reason
+            raise self._damage_error(name) from reason
 
     @cached_property
     def model(self) -> Model:
-        """Model of its problem."""
+        """Model of the library's problem."""
         query = "SELECT data, checksum FROM formulas WHERE name = ?"
         try:
-            tapes = {name: Tape.from_bytes(self._checked(query, name)) for name in FORMULAS}
-            found = model_from_json(self.about("model"), tapes)
+            tapes = {name: Tape.from_bytes(self._read_checked(query, name)) for name in FORMULAS}
+            loaded_model = model_from_json(self.about("model"), tapes)
         except (KeyError, TypeError, ValueError) as reason:
-            raise self._damaged("model") from reason
-        if found.digest != self.about("digest"):
-            raise self._damaged("model")
-        return found
+            raise self._damage_error("model") from reason
+        if loaded_model.digest != self.about("digest"):
+            raise self._damage_error("model")
+        return loaded_model
 
-    def _checked(self, query: str, name: str) -> Any:
-        """A value whose checksum is right."""
+    def _read_checked(self, query: str, name: str) -> Any:
+        """Return a value after checking its checksum."""
         row = self._file.row(query, name)
         if row is None or not isinstance(row[0], str | bytes) or _sum(row[0], name) != row[1]:
-            raise self._damaged(name)
+            raise self._damage_error(name)
         return row[0]
 
-    def _damaged(self, what: str) -> LibraryError:
+    def _damage_error(self, part: str) -> LibraryError:
         return LibraryError(
-            f"{self.path}: the library is damaged: its {what} cannot be read. Restore the file "
+            f"{self.path}: the library is damaged: its {part} cannot be read. Restore the file "
             "from a copy, or build it anew."
         )
 
     def check(self, model: Model) -> None:
         """Raise LibraryError unless the library is for this problem and its tolerances."""
-        own = self.model
-        if own.digest != model.digest:
+        saved_model = self.model
+        if saved_model.digest != model.digest:
             raise LibraryError(
-                f"{self.path}: the library is for another problem, '{own.name}' with digest "
-                f"{own.digest[:12]}. Got: '{model.name}', {model.digest[:12]}. Build one for this "
-                "problem, or take the problem that it was built for."
+                f"{self.path}: the library is for another problem, '{saved_model.name}' with "
+                f"digest {saved_model.digest[:12]}. Got: '{model.name}', {model.digest[:12]}. "
+                "Build one for this problem, or take the problem that it was built for."
             )
-        unlike = [
-            f"{name} {ours}, not {theirs}"
-            for (name, ours), theirs in zip(
-                _promised(own).items(), _promised(model).values(), strict=True
+        differences = [
+            f"{name} {saved}, not {expected}"
+            for (name, saved), expected in zip(
+                _acceptance_terms(saved_model).items(),
+                _acceptance_terms(model).values(),
+                strict=True,
             )
-            if ours != theirs
+            if saved != expected
         ]
-        if unlike:
+        if differences:
             raise LibraryError(
-                f"{self.path}: the library is for '{own.name}' with {'; '.join(unlike)}. Give "
-                "another --out for a library of this one."
+                f"{self.path}: the library is for '{saved_model.name}' with "
+                f"{'; '.join(differences)}. Give another --out for a library of this one."
             )
 
     def __len__(self) -> int:
         return int(self._file.row("SELECT COUNT(*) FROM entries")[0])
 
     def library(self) -> TrajectoryLibrary:
-        """All motions, in memory, and what is known of them."""
-        found = TrajectoryLibrary(self.model, self._all("entries", "motion", Entry.from_bytes))
-        parts = self._all("trials", "record of trials", Trials.from_bytes)
-        found.learn(Trials.joined(parts, len(self.model.parameters)))
-        return found
+        """Read all entries and trials into memory."""
+        loaded_library = TrajectoryLibrary(
+            self.model, self._read_rows("entries", "motion", Entry.from_bytes)
+        )
+        parts = self._read_rows("trials", "record of trials", Trials.from_bytes)
+        loaded_library.learn(Trials.concatenate(parts, len(self.model.parameters)))
+        return loaded_library
 
-    def _all(self, table: str, what: str, read: Callable[[bytes], T]) -> list[T]:
-        """All rows of a table."""
-        found = []
+    def _read_rows(self, table: str, label: str, read: Callable[[bytes], T]) -> list[T]:
+        """Read all rows of a table."""
+        values = []
         for number, data, checksum in self._file.rows(
             f"SELECT id, data, checksum FROM {table} ORDER BY id"
         ):
             if not isinstance(data, bytes) or _sum(data, f"{table} {number}") != checksum:
-                raise self._damaged(f"{what} {number}")
+                raise self._damage_error(f"{label} {number}")
             try:
-                found.append(read(data))
+                values.append(read(data))
             except DAMAGED as reason:
-                raise self._damaged(f"{what} {number}") from reason
-        return found
+                raise self._damage_error(f"{label} {number}") from reason
+        return values
 
     def append(self, entries: Sequence[Entry], state: Any, trials: Trials) -> None:
-        """Add motions and trials, and update the state of building.
+        """Add entries and trials, and update the state of building.
 
         Args:
-            entries: New motions.
-            state: Values for JSON.
+            entries: New entries.
+            state: State of building, JSON-serialisable.
             trials: New trials.
 
         Raises:
@@ -213,15 +217,15 @@ class LibraryFile:
 
     @property
     def changes(self) -> int:
-        """A number that changes when another process, or `LibraryFile`, writes to the file."""
+        """Counter that changes when another process, or `LibraryFile`, writes to the file."""
         return int(self._file.row("PRAGMA data_version")[0])
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Be its only writer.
+    def lock_for_writing(self) -> Iterator[None]:
+        """Lock the file for writing by this process only.
 
         Raises:
-            LibraryError: Another process is.
+            LibraryError: Another process holds the lock.
         """
         with open(self.path, "rb") as file:
             try:
@@ -248,65 +252,67 @@ def load(path: str | os.PathLike[str]) -> TrajectoryLibrary:
     """Load the library of a file.
 
     Raises:
-        LibraryError: There is no such file, it is no library, damaged, or newer.
+        LibraryError: The file does not exist, is not a library, is damaged, or is newer.
     """
     with LibraryFile(path) as file:
         return file.library()
 
 
 def _sum(data: str | bytes, name: str) -> int:
-    """Checksum of a record, its name included."""
+    """Return the checksum of a record, including its name."""
     raw = data.encode() if isinstance(data, str) else data
     return zlib.crc32(raw, zlib.crc32(str(name).encode()))
 
 
 def check_for_library(model: Model) -> None:
-    """Raise LibraryError unless the problem has what tests of its answers need."""
-    missing = {
+    """Raise LibraryError unless the problem declares an error and all tolerances."""
+    requirements = {
         "error": model.tapes["error"].code.outputs == 1,
         "tolerance": np.isfinite(model.tolerance),
         "terminal_tolerances": bool(np.isfinite(model.terminal_tolerances).all()),
     }
-    lacking = [name for name, there in missing.items() if not there]
-    if lacking:
+    missing = [name for name, is_declared in requirements.items() if not is_declared]
+    if missing:
         raise LibraryError(
-            f"'{model.name}' needs {' and '.join(lacking)}: a library tests each answer by them. "
+            f"'{model.name}' needs {' and '.join(missing)}: a library tests each answer by them. "
             "Declare what an answer may miss by, in the units of the problem."
         )
 
 
-def _promised(model: Model) -> dict[str, Any]:
-    """What answers of a library are tested by, and for which tasks, by names."""
+def _acceptance_terms(model: Model) -> dict[str, Any]:
+    """Return the tolerances and parameter ranges that answers are tested with, by name."""
     return {
         "tolerance": model.tolerance,
         "terminal_tolerances": list(model.terminal_tolerances),
         "cost_tolerance": model.cost_tolerance,
         "error of digest": model.tapes["error"].digest[:12],
-        "parameters": [[each.lower, each.upper] for each in model.parameters],
+        "parameters": [[parameter.lower, parameter.upper] for parameter in model.parameters],
         "plant": dict(model.plant),
     }
 
 
 def model_to_json(model: Model) -> dict[str, Any]:
-    """A model without its formulas, for JSON."""
-    data = {name: getattr(model, name) for name in _PLAIN}
+    """Return a model without its formulas, JSON-serialisable."""
+    data = {name: getattr(model, name) for name in _JSON_FIELDS}
     for name in ("states", "inputs", "design"):
         data[name] = [
-            [each.name, _number(each.lower), _number(each.upper), each.guess]
-            for each in getattr(model, name)
+            [variable.name, _number(variable.lower), _number(variable.upper), variable.guess]
+            for variable in getattr(model, name)
         ]
-    data["parameters"] = [[each.name, each.lower, each.upper] for each in model.parameters]
+    data["parameters"] = [
+        [variable.name, variable.lower, variable.upper] for variable in model.parameters
+    ]
     data["plant"] = dict(model.plant)
     return data
 
 
 def model_from_json(data: dict[str, Any], tapes: dict[str, Tape]) -> Model:
-    """The model from `model_to_json` and its formulas."""
-    plain: dict[str, Any] = {name: data[name] for name in _PLAIN}
+    """Return the model from `model_to_json` and its formulas."""
+    plain: dict[str, Any] = {name: data[name] for name in _JSON_FIELDS}
     for name in ("terminal_tolerances", "path_scale"):
         plain[name] = tuple(plain[name])
     if plain["mirror"] is not None:
-        plain["mirror"] = tuple(tuple(each) for each in plain["mirror"])
+        plain["mirror"] = tuple(tuple(values) for values in plain["mirror"])
     variables: dict[str, Any] = {
         name: tuple(
             Variable(word, -np.inf if low is None else low, np.inf if high is None else high, guess)
@@ -314,13 +320,13 @@ def model_from_json(data: dict[str, Any], tapes: dict[str, Tape]) -> Model:
         )
         for name in ("states", "inputs", "design")
     }
-    parameters = tuple(Parameter(*each) for each in data["parameters"])
+    parameters = tuple(Parameter(*values) for values in data["parameters"])
     return Model(
         **plain, **variables, parameters=parameters, plant=dict(data["plant"]), tapes=tapes
     )
 
 
-_PLAIN = (
+_JSON_FIELDS = (
     "name",
     "horizon",
     "intervals",
@@ -334,7 +340,7 @@ _PLAIN = (
     "error_unit",
     "cost_unit",
 )
-"""Fields of a `Model` that are JSON as they are."""
+"""Fields of a `Model` that need no conversion to JSON."""
 
 
 def _number(value: float) -> float | None:

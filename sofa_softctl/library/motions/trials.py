@@ -1,6 +1,7 @@
-"""Trials of a library on random tasks, and where its motions are known to be good by them.
+"""Statistics of a library's building: coverage by its trials, and infeasible tasks.
 
-Which tasks presumably have no motion, learnt from those that were solved in vain.
+`Coverage` estimates in which region of each entry answers pass, and how large their errors are.
+`Feasibility` predicts infeasible tasks by logistic regression on the tasks solved so far.
 """
 
 from __future__ import annotations
@@ -14,30 +15,38 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-SHARE = 0.95
-"""Share of trials that pass within a region, and that keep to an expected error [-]."""
-BINS = 10
-"""Number of intervals of distance in which expected errors are known."""
+
+@dataclass(frozen=True)
+class CoverageSettings:
+    """Numbers of the coverage of a library."""
+
+    accepted_fraction: float = 0.95
+    """Fraction of trials that pass within a region, or keep to an expected error [-]."""
+    bin_count: int = 10
+    """Number of distance intervals for which expected errors are known."""
+
+
+COVERAGE = CoverageSettings()
 
 
 class Trial(NamedTuple):
-    """A task that was asked when the library was built."""
+    """Result of a query for a random task during building."""
 
     p: np.ndarray
-    """Its parameters, shape (n_p,)."""
+    """Parameters of the task, shape (n_p,)."""
     nearest: int
-    """Number of the nearest entry."""
+    """Index of the nearest entry."""
     error: float
-    """Simulated error of that one's motion, adapted but not corrected; infinite: none."""
+    """Simulated error of the nearest entry, adapted but not corrected; infinite without one."""
     entry: int
-    """Number of the entry that the answer is from."""
+    """Index of the entry that the answer is from."""
     passed: bool
-    """Whether that passed its acceptance test."""
+    """Whether the answer passed its acceptance test."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Many trials, in the order in which they were made; columns as in `Trial`."""
+    """Columns of trials in their order, named as in `Trial`."""
 
     p: np.ndarray
     """Shape (n, n_p)."""
@@ -51,22 +60,22 @@ class Trials:
     """Shape (n,)."""
 
     @staticmethod
-    def of(trials: Sequence[Trial], n_p: int) -> Trials:
-        """Trials of a sequence."""
+    def from_rows(trials: Sequence[Trial], n_p: int) -> Trials:
+        """Return the columns of a sequence of trials."""
         return Trials(
-            p=np.array([each.p for each in trials], float).reshape(-1, n_p),
-            nearest=np.array([each.nearest for each in trials], np.int32),
-            error=np.array([each.error for each in trials], float),
-            entry=np.array([each.entry for each in trials], np.int32),
-            passed=np.array([each.passed for each in trials], bool),
+            p=np.array([trial.p for trial in trials], float).reshape(-1, n_p),
+            nearest=np.array([trial.nearest for trial in trials], np.int32),
+            error=np.array([trial.error for trial in trials], float),
+            entry=np.array([trial.entry for trial in trials], np.int32),
+            passed=np.array([trial.passed for trial in trials], bool),
         )
 
     @staticmethod
-    def joined(parts: Sequence[Trials], n_p: int) -> Trials:
-        """Trials of several, one after the other."""
-        parts = [Trials.of([], n_p), *parts]
+    def concatenate(parts: Sequence[Trials], n_p: int) -> Trials:
+        """Return the trials of all parts in order."""
+        parts = [Trials.from_rows([], n_p), *parts]
         columns = {
-            name: np.concatenate([getattr(each, name) for each in parts]) for name in Trial._fields
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in Trial._fields
         }
         return Trials(**columns)
 
@@ -74,7 +83,7 @@ class Trials:
         return len(self.p)
 
     def to_bytes(self) -> bytes:
-        """As an .npz file."""
+        """Return the columns as an .npz file."""
         buffer = io.BytesIO()
         arrays = {name: getattr(self, name) for name in Trial._fields}
         np.savez_compressed(buffer, allow_pickle=False, **arrays)
@@ -82,29 +91,29 @@ class Trials:
 
     @staticmethod
     def from_bytes(data: bytes) -> Trials:
-        """Trials from `to_bytes`."""
+        """Read trials from `to_bytes`."""
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             return Trials(**{name: arrays[name] for name in Trial._fields})
 
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """What trials say of a library: where its motions are good, and how good without a test."""
+    """Regions of a library in which answers pass, and expected errors of untested answers."""
 
     radii: np.ndarray
-    """Radius of each entry's region, in the library's metric, shape (entries,): `SHARE` of its
-    answers within passed. 0: none did."""
+    """Radius of the region of each entry within which `accepted_fraction` of its answers passed, in
+    the library's metric, 0 if there is none, shape (entries,)."""
     distances: np.ndarray
-    """Largest distance of each interval, rising, shape (bins,)."""
+    """Largest distance of each distance interval, rising, shape (bins,)."""
     errors: np.ndarray
-    """Error that `SHARE` of adapted motions kept to without corrections, up to that distance, not
-    falling, shape (bins,)."""
+    """Error that `accepted_fraction` of adapted, uncorrected trajectories kept to up to each
+    distance, non-decreasing, shape (bins,)."""
 
     @staticmethod
-    def of(
-        trials: Trials, places: np.ndarray, scale: np.ndarray, signs: np.ndarray | None = None
+    def from_trials(
+        trials: Trials, entry_p: np.ndarray, scale: np.ndarray, signs: np.ndarray | None = None
     ) -> Coverage:
-        """Coverage by some trials.
+        """Estimate the coverage from trials.
 
         Args:
             trials: The trials.
@@ -113,22 +122,24 @@ class Coverage:
             signs: Mirror symmetry of the parameters, shape (n_p,), or None.
         """
 
-        def apart(entry: np.ndarray) -> np.ndarray:
-            asked = [trials.p] if signs is None else [trials.p, signs * trials.p]
-            far = [np.linalg.norm((p - places[entry]) * scale, axis=1) for p in asked]
-            return np.asarray(np.min(far, axis=0))
+        def distances_to(number: np.ndarray) -> np.ndarray:
+            queries = [trials.p] if signs is None else [trials.p, signs * trials.p]
+            distances = [np.linalg.norm((p - entry_p[number]) * scale, axis=1) for p in queries]
+            return np.asarray(np.min(distances, axis=0))
 
-        radii, distance = np.zeros(len(places)), apart(trials.entry)
+        radii, distance = np.zeros(len(entry_p)), distances_to(trials.entry)
         order = np.lexsort((distance, trials.entry))
-        ends = np.searchsorted(trials.entry[order], np.arange(len(places) + 1))
-        for entry, (begin, end) in enumerate(pairwise(ends)):
+        ends = np.searchsorted(trials.entry[order], np.arange(len(entry_p) + 1))
+        for number, (begin, end) in enumerate(pairwise(ends)):
             rows = order[begin:end]
-            good = np.cumsum(trials.passed[rows]) / np.arange(1, len(rows) + 1)
-            reached = np.flatnonzero((good >= SHARE) & trials.passed[rows])
-            radii[entry] = distance[rows[reached[-1]]] if len(reached) else 0.0
-        distance = apart(trials.nearest)
+            pass_fraction = np.cumsum(trials.passed[rows]) / np.arange(1, len(rows) + 1)
+            accepted = np.flatnonzero(
+                (pass_fraction >= COVERAGE.accepted_fraction) & trials.passed[rows]
+            )
+            radii[number] = distance[rows[accepted[-1]]] if len(accepted) else 0.0
+        distance = distances_to(trials.nearest)
         order = np.argsort(distance, kind="stable")
-        parts = [part for part in np.array_split(order, BINS) if len(part)]
+        parts = [part for part in np.array_split(order, COVERAGE.bin_count) if len(part)]
         return Coverage(
             radii,
             np.array([distance[part[-1]] for part in parts]),
@@ -136,36 +147,44 @@ class Coverage:
         )
 
     def expected_error(self, distance: float) -> float:
-        """Error that `SHARE` of adapted motions keep to without corrections; infinite: unknown."""
-        at = int(np.searchsorted(self.distances, distance))
-        return float(self.errors[at]) if at < len(self.errors) else np.inf
+        """Return the error that `accepted_fraction` of uncorrected answers keep to, or inf."""
+        bin_index = int(np.searchsorted(self.distances, distance))
+        return float(self.errors[bin_index]) if bin_index < len(self.errors) else np.inf
 
 
 def _quantile(values: np.ndarray) -> float:
-    """Least value that a share of `SHARE` of as many others stays below, at the largest."""
-    rank = int(np.ceil(SHARE * (len(values) + 1)))  # as in conformal prediction
+    """Return the value that a new sample stays below with probability `accepted_fraction`."""
+    # as in conformal prediction
+    rank = int(np.ceil(COVERAGE.accepted_fraction * (len(values) + 1)))
     return float(np.sort(values)[rank - 1]) if rank <= len(values) else np.inf
 
 
-LEAST = 10
-"""Tasks without a motion from which on something is presumed."""
-SOLVED = 0.2
-"""Share of the tasks presumed to have no motion that are solved nevertheless [-]."""
-SURE = 0.5
-"""Probability of having none from which on a task is presumed to have none [-]."""
-MOST = 2000
-"""Latest tasks with a motion that count."""
-RIDGE = 1e-5
-"""Weight of the squared coefficients but the first, per sample."""
+@dataclass(frozen=True)
+class FeasibilitySettings:
+    """Numbers of the prediction of infeasible tasks."""
+
+    tasks_min: int = 10
+    """Number of feasible and of infeasible tasks below which nothing is predicted."""
+    solved_fraction: float = 0.2
+    """Fraction of the tasks predicted infeasible that are solved nevertheless, as a check [-]."""
+    infeasible_probability_min: float = 0.5
+    """Probability of being infeasible above which a task is predicted infeasible [-]."""
+    feasible_tasks_max: int = 2000
+    """Number of the latest feasible tasks that are used."""
+    ridge: float = 1e-5
+    """Weight of the squared coefficients except the first, per sample."""
+
+
+FEASIBILITY = FeasibilitySettings()
 
 
 class Feasibility:
-    """Logistic regression on the parameters and their products.
+    """Prediction of infeasible tasks by logistic regression on parameters and their products.
 
     Args:
         lower, upper: Limits of the parameters, shape (n_p,).
-        possible: Parameters of tasks with a motion, shape (n, n_p).
-        impossible: Parameters of tasks without one, shape (m, n_p).
+        feasible: Parameters of feasible tasks, shape (n, n_p).
+        infeasible: Parameters of infeasible tasks, shape (m, n_p).
         signs: Mirror symmetry of the parameters, shape (n_p,), or None.
     """
 
@@ -173,42 +192,48 @@ class Feasibility:
         self,
         lower: np.ndarray,
         upper: np.ndarray,
-        possible: np.ndarray,
-        impossible: np.ndarray,
+        feasible: np.ndarray,
+        infeasible: np.ndarray,
         signs: np.ndarray | None = None,
     ) -> None:
         self._middle, self._half = 0.5 * (lower + upper), 0.5 * (upper - lower)
         self._weights: np.ndarray | None = None
-        possible = possible[-MOST:]
-        if len(impossible) < LEAST or len(possible) < LEAST:
+        feasible = feasible[-FEASIBILITY.feasible_tasks_max :]
+        if len(infeasible) < FEASIBILITY.tasks_min or len(feasible) < FEASIBILITY.tasks_min:
             return
-        p = np.concatenate((possible, impossible))
-        none = np.repeat([0.0, 1.0], [len(possible), len(impossible)])
+        p = np.concatenate((feasible, infeasible))
+        is_infeasible = np.repeat([0.0, 1.0], [len(feasible), len(infeasible)])
         if signs is not None:
-            p, none = np.concatenate((p, signs * p)), np.concatenate((none, none))
-        self._weights = _logistic(self._features(p), none)
+            p, is_infeasible = (
+                np.concatenate((p, signs * p)),
+                np.concatenate((is_infeasible, is_infeasible)),
+            )
+        self._weights = _logistic(self._features(p), is_infeasible)
 
-    def presumes_none(self, p: np.ndarray) -> bool:
-        """Whether a task presumably has no motion."""
+    def predicts_infeasible(self, p: np.ndarray) -> bool:
+        """Return True if a task is probably infeasible."""
         if self._weights is None:
             return False
-        return bool(expit(self._features(p[None])[0] @ self._weights) > SURE)
+        return bool(
+            expit(self._features(p[None])[0] @ self._weights)
+            > FEASIBILITY.infeasible_probability_min
+        )
 
     def _features(self, p: np.ndarray) -> np.ndarray:
-        """1, parameters over their half ranges, and products of two, shape (n, features)."""
+        """Return 1, parameters over their half ranges, and products of two, shape (n, features)."""
         x = np.clip((p - self._middle) / self._half, -2.0, 2.0)
         i, j = np.triu_indices(x.shape[1])
         return np.concatenate((np.ones((len(x), 1)), x, x[:, i] * x[:, j]), axis=1)
 
 
 def _logistic(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Weights of logistic regression, by Newton's method, shape (features,)."""
+    """Fit the weights of a logistic regression by Newton's method, shape (features,)."""
     w = np.zeros(X.shape[1])
-    ridge = np.diag([1e-9, *[RIDGE] * (len(w) - 1)])
+    ridge = np.diag([1e-9, *[FEASIBILITY.ridge] * (len(w) - 1)])
     for _ in range(50):
-        share = expit(X @ w)
-        slope = X.T @ (share - y) / len(y) + ridge @ w
-        curvature = (X * (share * (1.0 - share))[:, None]).T @ X / len(y) + ridge
+        probability = expit(X @ w)
+        slope = X.T @ (probability - y) / len(y) + ridge @ w
+        curvature = (X * (probability * (1.0 - probability))[:, None]).T @ X / len(y) + ridge
         step = np.linalg.solve(curvature, slope)
         w = w - step
         if np.abs(step).max() < 1e-8:

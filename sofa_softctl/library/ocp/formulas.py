@@ -1,6 +1,6 @@
-"""Formulas of an optimal control problem as CasADi functions, and the model that they make.
+"""Formulas of an optimal control problem as CasADi functions, and the model made of them.
 
-The explicit Runge-Kutta method of order four, of numbers, arrays and symbols alike.
+The Runge-Kutta step works on numbers, arrays and symbols.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def casadi() -> Any:
 
 
 def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
-    """CasADi function of each formula of the problem, with a column as result.
+    """Return a CasADi function of each formula of the problem, with a column as result.
 
     Returns:
-        dynamics, cost, path: of (x, u, z, p); initial: of (z, p); terminal, final_cost: of
-        (x, z, p), as is error. Absent ones give an empty column.
+        dynamics, cost, path take (x, u, z, p); initial takes (z, p); terminal, final_cost and error
+        take (x, z, p). Missing formulas return an empty column.
 
     Raises:
-        LibraryError: One has the wrong number of rows.
+        LibraryError: A formula has the wrong number of rows.
         SoftctlError: CasADi is not installed.
     """
     ca = casadi()
@@ -55,8 +55,8 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
     x, u, z, p = (ca.SX.sym(name, len(s)) for name, s in zip("xuzp", sizes, strict=True))
     n = len(problem.states)
     return {
-        name: _function(problem, name, given, rows)
-        for name, given, rows in (
+        name: _function(problem, name, arguments, rows)
+        for name, arguments, rows in (
             ("dynamics", {"x": x, "u": u, "z": z, "p": p}, n),
             ("initial", {"z": z, "p": p}, n),
             ("cost", {"x": x, "u": u, "z": z, "p": p}, 1),
@@ -69,13 +69,13 @@ def formulas(problem: OptimalControlProblem) -> dict[str, Any]:
 
 
 def _function(
-    problem: OptimalControlProblem, name: str, given: dict[str, Any], rows: int | None
+    problem: OptimalControlProblem, name: str, arguments: dict[str, Any], rows: int | None
 ) -> Any:
     ca, formula = casadi(), getattr(problem, name)
     if formula is not None:
-        _check_arguments(problem.name, name, formula, list(given))
+        _check_arguments(problem.name, name, formula, list(arguments))
     try:
-        terms = [] if formula is None else formula(*given.values())
+        terms = [] if formula is None else formula(*arguments.values())
         column = ca.densify(ca.SX(ca.vertcat(*terms) if isinstance(terms, list | tuple) else terms))
     except (TypeError, RuntimeError) as error:
         raise LibraryError(
@@ -84,42 +84,45 @@ def _function(
         ) from error
     if column.is_empty():
         column = ca.SX(0, 1)
-    asked = rows if formula is not None else 0
-    if column.shape[1] != 1 or (asked is not None and column.shape[0] != asked):
-        wanted = "a column" if asked is None else f"a column of {asked} rows"
-        why = ", one for each state" if asked == len(problem.states) and asked != 1 else ""
+    row_count = rows if formula is not None else 0
+    if column.shape[1] != 1 or (row_count is not None and column.shape[0] != row_count):
+        expected = "a column" if row_count is None else f"a column of {row_count} rows"
+        note = ", one for each state" if row_count == len(problem.states) and row_count != 1 else ""
         raise LibraryError(
-            f"'{problem.name}': {name} must give {wanted}{why}. Got: shape {column.shape}. "
+            f"'{problem.name}': {name} must give {expected}{note}. Got: shape {column.shape}. "
             "Return a list, or a CasADi column."
         )
-    return ca.Function(name, list(given.values()), [column])
+    return ca.Function(name, list(arguments.values()), [column])
 
 
 def _check_arguments(problem: str, name: str, formula: Any, names: list[str]) -> None:
     try:
-        taken = signature(formula)
+        parameters = signature(formula)
     except ValueError:
         return  # written in C: its arguments are not known
     try:
-        taken.bind(*names)
-    except TypeError as why:
+        parameters.bind(*names)
+    except TypeError as reason:
         raise LibraryError(
-            f"'{problem}': {name} must be a function of ({', '.join(names)}). Got: one of {taken}."
-        ) from why
+            f"'{problem}': {name} must be a function of ({', '.join(names)}). Got: one of "
+            f"{parameters}."
+        ) from reason
 
 
 def model_of(problem: OptimalControlProblem, functions: dict[str, Any] | None = None) -> Model:
-    """The model of a problem; `functions`: its `formulas`, where they are known.
+    """Return the model of a problem; `functions` are its `formulas`, if they exist already.
 
     Raises:
         LibraryError: terminal_tolerances do not fit, or the mirror does not map the limits to
             themselves.
     """
     functions = formulas(problem) if functions is None else functions
-    tapes = {name: Tape.of(functions[name]) for name in FORMULAS}
-    rows, given = tapes["terminal"].code.outputs, problem.terminal_tolerances
-    tolerances = rows * (np.inf,) if given is None else tuple(float(each) for each in given)
-    if len(tolerances) != rows or not all(each > 0.0 for each in tolerances):
+    tapes = {name: Tape.from_function(functions[name]) for name in FORMULAS}
+    rows, declared = tapes["terminal"].code.outputs, problem.terminal_tolerances
+    tolerances = (
+        rows * (np.inf,) if declared is None else tuple(float(tolerance) for tolerance in declared)
+    )
+    if len(tolerances) != rows or not all(tolerance > 0.0 for tolerance in tolerances):
         raise LibraryError(
             f"'{problem.name}': terminal_tolerances needs a positive number for each of the {rows} "
             f"final conditions. Got: {list(tolerances)}"
@@ -158,40 +161,47 @@ def _check_mirror(problem: OptimalControlProblem, mirror: Mirror) -> None:
         (mirror.inputs, problem.inputs),
     )
     for signs, variables in pairs:
-        for sign, each in zip(signs, variables, strict=True):
-            if sign < 0 and each.lower != -each.upper:
+        for sign, variable in zip(signs, variables, strict=True):
+            if sign < 0 and variable.lower != -variable.upper:
                 raise LibraryError(
-                    f"'{problem.name}': the mirror does not fit the limits: '{each.name}' changes "
-                    f"its sign, so its limits must be each other's negative. Got: {each.lower} and "
-                    f"{each.upper}"
+                    f"'{problem.name}': the mirror does not fit the limits: "
+                    f"'{variable.name}' changes its sign, so its limits must be each other's "
+                    f"negative. Got: {variable.lower} and {variable.upper}"
                 )
 
 
 def _path_scale(problem: OptimalControlProblem, tape: Tape) -> tuple[float, ...]:
-    """Largest absolute value of each inequality on the guess, in the middle of the parameters.
+    """Return the largest absolute value of each inequality on the guess, at mean parameters.
 
-    1 where that is 0.
+    A value of 0 is replaced by 1.
     """
-    p, share = 0.5 * (problem.lower + problem.upper), np.linspace(0.0, 1.0, problem.intervals + 1)
-    x = np.tile([each.guess for each in problem.states], (len(share), 1))
+    p, fraction = (
+        0.5 * (problem.lower + problem.upper),
+        np.linspace(0.0, 1.0, problem.intervals + 1),
+    )
+    x = np.tile([state.guess for state in problem.states], (len(fraction), 1))
     if problem.guess is not None and tape.code.outputs:
-        x = np.asarray(problem.guess(p, share), float).reshape(len(share), len(problem.states))
-    u, z = ([each.guess for each in variables] for variables in (problem.inputs, problem.design))
-    rows = np.array([np.abs(tape(each, u, z, p)) for each in x])
-    return tuple(float(each) or 1.0 for each in rows.max(axis=0))
+        x = np.asarray(problem.guess(p, fraction), float).reshape(
+            len(fraction), len(problem.states)
+        )
+    u, z = (
+        [variable.guess for variable in variables] for variables in (problem.inputs, problem.design)
+    )
+    rows = np.array([np.abs(tape(state, u, z, p)) for state in x])
+    return tuple(float(value) or 1.0 for value in rows.max(axis=0))
 
 
 Slope = Callable[[list[Symbol], float], Sequence[Symbol]]
-"""(states, share of the step from 0 to 1) -> their rates."""
+"""(states, fraction of the step from 0 to 1) -> rates of the states."""
 
 
 def rk4(slope: Slope, x: Sequence[Symbol], h: float) -> list[Symbol]:
-    """States after a step h of time.
+    """Return the states after a time step, by the explicit Runge-Kutta method of order four.
 
     Args:
-        slope: Rates of the states; the share is for inputs that change during the step.
+        slope: Rates of the states; the fraction is for inputs that change during the step.
         x: States: numbers, symbols, or arrays of one shape, each a state of many systems.
-        h: Time.
+        h: Duration of the step [time].
     """
     k1 = slope(list(x), 0.0)
     k2 = slope([a + 0.5 * h * b for a, b in zip(x, k1, strict=True)], 0.5)

@@ -1,6 +1,6 @@
-"""Model of a problem's motions: formulas, limits and tolerances, as a library's file keeps them.
+"""Model of a problem: formulas, limits and tolerances, as stored in a library's file.
 
-It needs no CasADi.
+It does not need CasADi.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sofa_softctl.library.ocp.problem import Motion, Parameter, Variable
 from sofa_softctl.library.ocp.tape import Tape
 
 ACCURACY = 1e-6
-"""Allowed error of each step of a simulation, relative to the largest value of a state [-]."""
+"""Allowed error of a simulation step, relative to the largest value of a state [-]."""
 SLACK = 1e-5
-"""Excess of a limit that is the simulation's own error, relative to the state [-]."""
+"""Excess of a limit within the error of the simulation, relative to the state [-]."""
 SIMULATOR = "adaptive Runge-Kutta 5(4), limits also between instants"
 FORMULAS = ("dynamics", "initial", "cost", "terminal", "final_cost", "path", "error")
-"""Names of the tapes."""
+"""Names of the formulas."""
 
 
 class Signs(NamedTuple):
-    """Mirror symmetry of a problem, as signs."""
+    """Signs of the mirror symmetry of a problem."""
 
     p: np.ndarray
     """Signs of the parameters, shape (n_p,)."""
@@ -40,16 +40,16 @@ class Signs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """A motion as its model moves under its inputs."""
+    """Simulation of the inputs of a trajectory."""
 
     motion: Motion
     """Inputs, simulated states, constants."""
     scale: np.ndarray
     """Largest absolute value of each state, planned or simulated, shape (n_x,)."""
     extremes: np.ndarray
-    """Least and largest of each state, also between instants, shape (2, n_x)."""
+    """Smallest and largest value of each state, also between instants, shape (2, n_x)."""
     path: np.ndarray
-    """Least of each inequality `path`, shape (n_path,)."""
+    """Smallest value of each inequality `path`, shape (n_path,)."""
     terminal: np.ndarray
     """Residual of the final conditions, shape (n_t,)."""
     error: float
@@ -57,12 +57,12 @@ class Simulation:
     cost: float
     """Cost f of the problem."""
     failure: str = ""
-    """Why it did not reach its end; empty: it did."""
+    """Reason for a simulation that ended early; empty otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What libraries know of an `OptimalControlProblem`; see there."""
+    """Content of an `OptimalControlProblem` that libraries store; fields are explained there."""
 
     name: str
     """Name of the problem."""
@@ -79,23 +79,23 @@ class Model:
     intervals: int
     """Number of intervals N."""
     steps: int
-    """Steps of integration an interval, in plans."""
+    """Number of integration steps per interval, in plans."""
     tolerance: float
     """Tolerance of the error."""
     terminal_tolerances: tuple[float, ...]
     """Tolerance of each final condition."""
     cost_tolerance: float
-    """Share by which the cost may exceed that expected of the optimum [-]."""
+    """Fraction by which the cost may exceed the expected optimal cost [-]."""
     margin: float
-    """Share of their range by which plans stay away from limits of states [-]."""
+    """Distance of plans from limits of states, as a fraction of their range [-]."""
     path_scale: tuple[float, ...]
-    """Range of each inequality `path`, for its margin."""
+    """Range of each inequality `path`, to which the margin refers."""
     mirror: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None
     """Signs of parameters, states and inputs."""
     plant: Mapping[str, float]
-    """Numbers that say which robot it is."""
+    """Numbers that identify the robot."""
     tapes: Mapping[str, Tape]
-    """The formulas, by FORMULAS."""
+    """Tapes of the formulas, by the names in FORMULAS."""
     error_unit: str = ""
     """Unit of the error."""
     cost_unit: str = ""
@@ -130,23 +130,23 @@ class Model:
 
     @cached_property
     def state_limits(self) -> np.ndarray:
-        """Least and largest of each state, shape (2, n_x)."""
+        """Lower and upper limit of each state, shape (2, n_x)."""
         return _limits_of(self.states)
 
     @cached_property
     def input_limits(self) -> np.ndarray:
-        """Least and largest of each input, shape (2, n_u)."""
+        """Lower and upper limit of each input, shape (2, n_u)."""
         return _limits_of(self.inputs)
 
     @cached_property
     def design_limits(self) -> np.ndarray:
-        """Least and largest of each constant, shape (2, n_z)."""
+        """Lower and upper limit of each constant, shape (2, n_z)."""
         return _limits_of(self.design)
 
     @cached_property
     def margins(self) -> np.ndarray:
         """Margin of each state, shape (n_x,)."""
-        return np.array([self.margin * _range(each) for each in self.states])
+        return np.array([self.margin * _range(state) for state in self.states])
 
     @cached_property
     def path_margins(self) -> np.ndarray:
@@ -155,28 +155,28 @@ class Model:
 
     @cached_property
     def lower(self) -> np.ndarray:
-        """Least unknowns of plans, shape (n_v,)."""
+        """Lower limits of the unknowns of plans, shape (n_v,)."""
         return self._limits(0, 1.0)
 
     @cached_property
     def upper(self) -> np.ndarray:
-        """Largest unknowns of plans, shape (n_v,)."""
+        """Upper limits of the unknowns of plans, shape (n_v,)."""
         return self._limits(1, -1.0)
 
-    def _limits(self, which: int, inwards: float) -> np.ndarray:
-        found = np.empty(self.size)
-        found[self.z_at] = self.design_limits[which]
-        found[self.u_at] = self.input_limits[which]
-        found[self.x_at] = self.state_limits[which]
-        found[self.x_at[1:-1]] += inwards * self.margins  # goals may lie at the limits themselves
+    def _limits(self, side: int, inwards: float) -> np.ndarray:
+        limits = np.empty(self.size)
+        limits[self.z_at] = self.design_limits[side]
+        limits[self.u_at] = self.input_limits[side]
+        limits[self.x_at] = self.state_limits[side]
+        limits[self.x_at[1:-1]] += inwards * self.margins  # goals may lie at the limits themselves
         n_z = len(self.design)
-        given = ~self.tapes["initial"].depends(0, n_z)  # p determines them: no limits
-        found[self.x_at[0, given]] = -inwards * np.inf
-        return found
+        is_given = ~self.tapes["initial"].depends(0, n_z)  # p determines them: no limits
+        limits[self.x_at[0, is_given]] = -inwards * np.inf
+        return limits
 
     @cached_property
     def signs(self) -> Signs | None:
-        """Its mirror symmetry, if it has one."""
+        """Mirror symmetry, or None."""
         if self.mirror is None:
             return None
         v = np.ones(self.size)
@@ -184,11 +184,11 @@ class Model:
         return Signs(np.array(self.mirror[0], float), v)
 
     def motion(self, v: np.ndarray) -> Motion:
-        """Motion of the unknowns v."""
+        """Return the trajectory of the unknowns v."""
         return Motion(v[self.u_at], v[self.x_at], v[self.z_at])
 
     def unknowns(self, motion: Motion) -> np.ndarray:
-        """The unknowns v of a motion, shape (n_v,)."""
+        """Return the unknowns v of a trajectory, shape (n_v,)."""
         v = np.empty(self.size)
         v[self.z_at], v[self.x_at], v[self.u_at] = motion.z, motion.x, motion.u
         return v
@@ -196,22 +196,22 @@ class Model:
     def simulate(
         self, motion: Motion, p: np.ndarray, start: np.ndarray | None = None
     ) -> Simulation:
-        """Simulate the inputs of a motion by a method and steps that are not the plan's.
+        """Simulate the inputs of a trajectory with error control, unlike the fixed steps of plans.
 
         Args:
-            motion: Its inputs, perhaps of the last intervals alone; its states give the accuracy.
+            motion: Trajectory, possibly of only the last intervals; its states scale the accuracy.
             p: Parameters.
-            start: State to begin from; None: the problem's.
+            start: Initial state; by default the problem's.
         """
         u, z = np.ascontiguousarray(motion.u, float), np.ascontiguousarray(motion.z, float)
         p, tapes = np.ascontiguousarray(p, float), self.tapes
         x0 = tapes["initial"](z, p) if start is None else np.array(start, float)
         scale = np.maximum(np.abs(motion.x).max(axis=0), np.abs(x0))
         x, extremes = np.empty((len(u) + 1, len(x0))), np.empty((2, len(x0)))
-        least = np.empty(tapes["path"].code.outputs)
+        path_min = np.empty(tapes["path"].code.outputs)
         steps = simulate(
-            self.fast("dynamics"),
-            self.fast("path"),
+            self.fast_code("dynamics"),
+            self.fast_code("path"),
             x0,
             u,
             z,
@@ -221,138 +221,146 @@ class Model:
             SLACK * np.array(self.path_scale, float),
             x,
             extremes,
-            least,
+            path_min,
         )
         failure = "" if steps else "its states grow without bound, or change too fast."
         if failure:
-            none = np.full(tapes["terminal"].code.outputs, np.nan)
-            return Simulation(motion, scale, extremes, least, none, np.nan, np.nan, failure)
-        found = Motion(u, x, z)
+            nan_residual = np.full(tapes["terminal"].code.outputs, np.nan)
+            return Simulation(
+                motion, scale, extremes, path_min, nan_residual, np.nan, np.nan, failure
+            )
+        simulated_motion = Motion(u, x, z)
         return Simulation(
-            motion=found,
+            motion=simulated_motion,
             scale=np.maximum(scale, np.abs(x).max(axis=0)),
             extremes=extremes,
-            path=least,
+            path=path_min,
             terminal=tapes["terminal"](x[-1], z, p),
             error=self._error(x[-1], z, p),
-            cost=self.cost(found, p),
+            cost=self.cost(simulated_motion, p),
         )
 
-    def fast(self, name: str) -> Code:
-        """Code for kernels of a formula of (x, u, z, p), see `Tape.fast`."""
-        return self.tapes[name].fast(len(self.states), len(self.inputs), len(self.design))
+    def fast_code(self, name: str) -> Code:
+        """Return the code of a formula of (x, u, z, p) for kernels, see `Tape.fast_code`."""
+        return self.tapes[name].fast_code(len(self.states), len(self.inputs), len(self.design))
 
     def _error(self, end: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
-        """Magnitude of the error at a final state; NaN: the problem has none."""
+        """Return the magnitude of the error at a final state, or NaN if the problem has none."""
         tape = self.tapes["error"]
         return abs(float(tape(end, z, p)[0])) if tape.code.outputs else np.nan
 
     def cost(self, motion: Motion, p: np.ndarray) -> float:
-        """The cost f of a motion."""
+        """Return the cost f of a trajectory."""
         final, z = self.tapes["final_cost"], motion.z
         ends = float(final(motion.x[-1], z, p)[0]) if final.code.outputs else 0.0
-        given = (np.ascontiguousarray(each, float) for each in (motion.x, motion.u, z, p))
-        return float(mean(self.fast("cost"), *given)) + ends
+        arrays = (np.ascontiguousarray(array, float) for array in (motion.x, motion.u, z, p))
+        return float(mean(self.fast_code("cost"), *arrays)) + ends
 
     def report(
-        self, found: Simulation, accuracy: float = 1.0, cost: float = np.inf
+        self, simulation: Simulation, accuracy: float = 1.0, cost: float = np.inf
     ) -> AcceptanceReport:
-        """Acceptance test of a simulated motion.
+        """Return the acceptance test of a simulated trajectory.
 
         Args:
-            found: Its simulation.
-            cost: Expected cost of the optimum; infinite: the cost is not tested.
-            accuracy: Allowed share of the tolerances of error and final conditions [-].
+            simulation: Simulation of the trajectory.
+            cost: Expected optimal cost; if infinite, the cost is not tested.
+            accuracy: Allowed fraction of the tolerances of error and final conditions [-].
         """
         unit = f" [{self.error_unit}]" if self.error_unit else ""
-        criteria = [Criterion(f"error{unit}", found.error, accuracy * self.tolerance, "")]
+        criteria = [Criterion(f"error{unit}", simulation.error, accuracy * self.tolerance, "")]
         if cost != np.inf:
-            most = cost + self.cost_tolerance * abs(cost)
-            criteria.append(Criterion("cost", found.cost, most, ""))
-        rows = zip(found.terminal, self.terminal_tolerances, strict=True)
+            cost_max = cost + self.cost_tolerance * abs(cost)
+            criteria.append(Criterion("cost", simulation.cost, cost_max, ""))
+        rows = zip(simulation.terminal, self.terminal_tolerances, strict=True)
         for number, (residual, allowed) in enumerate(rows, 1):
             criteria.append(
                 Criterion(f"final condition {number}", abs(residual), accuracy * allowed, "")
             )
-        for each, low, high, scale in zip(self.states, *found.extremes, found.scale, strict=True):
-            if np.isfinite(each.lower) or np.isfinite(each.upper):
-                excess = max(each.lower - low, high - each.upper, 0.0)
-                slack = SLACK * max(scale, _range(each))
+        for state, low, high, scale in zip(
+            self.states, *simulation.extremes, simulation.scale, strict=True
+        ):
+            if np.isfinite(state.lower) or np.isfinite(state.upper):
+                excess = max(state.lower - low, high - state.upper, 0.0)
+                slack = SLACK * max(scale, _range(state))
                 criteria.append(
-                    Criterion(f"excess of the limits of '{each.name}'", excess, slack, "")
+                    Criterion(f"excess of the limits of '{state.name}'", excess, slack, "")
                 )
-        for number, (least, scale) in enumerate(zip(found.path, self.path_scale, strict=True), 1):
+        for number, (value, scale) in enumerate(
+            zip(simulation.path, self.path_scale, strict=True), 1
+        ):
             criteria.append(
-                Criterion(f"violation of path {number}", max(-least, 0.0), SLACK * scale, "")
+                Criterion(f"violation of path {number}", max(-value, 0.0), SLACK * scale, "")
             )
-        return AcceptanceReport(SIMULATOR, tuple(criteria), found.failure)
+        return AcceptanceReport(SIMULATOR, tuple(criteria), simulation.failure)
 
-    def undefined(self, v: np.ndarray, p: np.ndarray) -> list[str]:
-        """Names of the formulas that are not finite along the unknowns v at parameters p."""
+    def undefined_formulas(self, v: np.ndarray, p: np.ndarray) -> list[str]:
+        """Return the names of formulas that are not finite along the unknowns v at parameters p."""
         motion, end = self.motion(v), {"terminal", "final_cost", "error"}
-        found = []
+        names = []
         for name in FORMULAS:
-            at: list[tuple[np.ndarray, ...]]
+            points: list[tuple[np.ndarray, ...]]
             if name == "initial":
-                at = [(motion.z, p)]
+                points = [(motion.z, p)]
             elif name in end:
-                at = [(motion.x[-1], motion.z, p)]
+                points = [(motion.x[-1], motion.z, p)]
             else:
                 pairs = zip(motion.x[:-1], motion.u, strict=True)
-                at = [(x, u, motion.z, p) for x, u in pairs]
-            if not all(np.isfinite(self.tapes[name](*each)).all() for each in at):
-                found.append(f"'{name}'")
-        return found
+                points = [(x, u, motion.z, p) for x, u in pairs]
+            if not all(np.isfinite(self.tapes[name](*arguments)).all() for arguments in points):
+                names.append(f"'{name}'")
+        return names
 
     @cached_property
     def digest(self) -> str:
-        """Digest of what optima depend on: formulas, limits, sizes and times."""
+        """Digest of all that optima depend on: formulas, limits, sizes and times."""
         parts = [f"{name} {self.tapes[name].digest}" for name in FORMULAS if name != "error"]
         for name in ("states", "inputs", "design"):
             limits = [(float(v.lower).hex(), float(v.upper).hex()) for v in getattr(self, name)]
             parts.append(f"{name} {limits}")
         numbers = (self.horizon, self.margin, *self.path_scale)
-        parts.append(" ".join(float(each).hex() for each in numbers))
+        parts.append(" ".join(float(number).hex() for number in numbers))
         parts.append(f"{len(self.parameters)} {self.intervals} {self.steps} RK4")
         return sha256("\n".join(parts).encode()).hexdigest()
 
 
 def _limits_of(variables: Sequence[Variable]) -> np.ndarray:
-    """Least and largest of each, shape (2, n)."""
-    return np.array([[each.lower for each in variables], [each.upper for each in variables]])
+    """Return the lower and upper limit of each variable, shape (2, n)."""
+    return np.array(
+        [[variable.lower for variable in variables], [variable.upper for variable in variables]]
+    )
 
 
-def _range(each: Variable) -> float:
-    """Distance of its limits; where there is one, that from 0."""
-    low, high = each.lower, each.upper
+def _range(variable: Variable) -> float:
+    """Return the distance between the limits, or the distance of a single limit from 0."""
+    low, high = variable.lower, variable.upper
     if np.isfinite(low) and np.isfinite(high):
         return float(high - low)
     return float(max((abs(limit) for limit in (low, high) if np.isfinite(limit)), default=0.0))
 
 
-def check_plant(model: Model, plant: Mapping[str, float], where: str) -> None:
-    """Raise LibraryError unless a library is of this robot.
+def check_plant(model: Model, plant: Mapping[str, float], location: str) -> None:
+    """Raise LibraryError unless a library was built for this robot.
 
     Args:
         model: Model of the library.
-        plant: Numbers that say which robot it is, as in `OptimalControlProblem.plant`.
-        where: For the message.
+        plant: Numbers that identify the robot, as in `OptimalControlProblem.plant`.
+        location: Location of the caller, for the message.
     """
     names = [*dict.fromkeys((*model.plant, *plant))]
-    unlike = [
+    differences = [
         f"{name}: {_text(model.plant.get(name))} in the library, {_text(plant.get(name))} here"
         for name in names
-        if not _same(model.plant.get(name), plant.get(name))
+        if not _is_equal(model.plant.get(name), plant.get(name))
     ]
-    if unlike:
+    if differences:
         raise LibraryError(
-            f"{where}: the library '{model.name}' is of another robot. {'; '.join(unlike)}. Build "
-            "one of this robot: softctl library build."
+            f"{location}: the library '{model.name}' is of another robot. "
+            f"{'; '.join(differences)}. Build one of this robot: softctl library build."
         )
 
 
-def _same(one: float | None, other: float | None) -> bool:
-    return one is not None and other is not None and abs(one - other) <= 1e-9 * abs(one)
+def _is_equal(saved: float | None, current: float | None) -> bool:
+    return saved is not None and current is not None and abs(saved - current) <= 1e-9 * abs(saved)
 
 
 def _text(value: float | None) -> str:

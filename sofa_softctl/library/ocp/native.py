@@ -1,7 +1,8 @@
-"""Formulas as machine code, in place of their operations one by one.
+"""Formulas as machine code, in place of evaluating their operations one by one.
 
 A tape becomes two functions without branches: its results, and their derivatives by its first
-arguments. They are made anew in each process, in some hundredths of a second, and never stored.
+arguments. Each process compiles them, which takes some hundredths of a second; they are never
+stored.
 """
 
 from __future__ import annotations
@@ -15,46 +16,48 @@ from llvmlite import ir
 
 from sofa_softctl.library.ocp.kernels.formulas import OPERATIONS, Code
 
-MOST = 4_000
-"""Longer functions are not made, and operations evaluated one by one: compiling takes 0.1 ms for
-each operation and each of its derivatives."""
+OPERATIONS_MAX = 4_000
+"""Largest number of operations of a compiled function; longer tapes are evaluated one by one, since
+compiling takes 0.1 ms per operation and per derivative."""
 _REAL, _POINTER = ir.DoubleType(), ir.DoubleType().as_pointer()
 _INDEX = ir.IntType(64)
 Slopes = dict[int, Any]
-"""Derivatives of a value by arguments, as far as they are not 0."""
+"""Non-zero derivatives of a value by the indices of arguments."""
 
 
 class Native(NamedTuple):
-    """Addresses of a tape's functions, for kernels; 0: there is none."""
+    """Addresses of a tape's functions for kernels, or 0."""
 
     values: int
-    """(memory, given, out, first operation)."""
+    """Address of the function (memory, arguments, out, first operation)."""
     slopes: int
-    """(given, out, derivatives of shape (outputs, arguments) row by row)."""
+    """Address of the function (arguments, out, derivatives of shape (outputs, arguments))."""
 
 
 NONE = Native(0, 0)
 _made: dict[tuple[bytes, bytes, int, int, int], Native] = {}
 _engines: list[Any] = []
-"""They own the machine code."""
+"""Owners of the machine code."""
 
 
 def native(code: Code, arguments: int) -> Native:
-    """The machine code of a tape; NONE: an operation is not known here, or there are too many.
+    """Return the machine code of a tape, or NONE if it is too long or has other operations.
 
     Args:
-        code: Its operations, from `Tape.sorted`: each has a place of its own in memory.
-        arguments: Number of arguments by which the results are differentiated, the first ones.
+        code: Operations from `Tape.sort_by_dependence`, each with its own memory.
+        arguments: Number of leading arguments by which results are differentiated.
     """
     key = (code.rows.tobytes(), code.constants.tobytes(), arguments, code.by_inputs, code.by_states)
     if key not in _made:
-        known = {OPERATIONS[kind] for kind in np.unique(code.rows[:, 0])} <= KNOWN
-        _made[key] = _compiled(code, arguments) if known and 0 < len(code.rows) <= MOST else NONE
+        is_known = {OPERATIONS[kind] for kind in np.unique(code.rows[:, 0])} <= NATIVE_OPERATIONS
+        _made[key] = (
+            _compile(code, arguments) if is_known and 0 < len(code.rows) <= OPERATIONS_MAX else NONE
+        )
     return _made[key]
 
 
-def _compiled(code: Code, arguments: int) -> Native:
-    module, differentiated = ir.Module(), len(code.rows) * (1 + arguments) <= MOST
+def _compile(code: Code, arguments: int) -> Native:
+    module, differentiated = ir.Module(), len(code.rows) * (1 + arguments) <= OPERATIONS_MAX
     _emit_values(module, code)
     if differentiated:
         _emit_slopes(module, code, arguments)
@@ -70,10 +73,10 @@ def _compiled(code: Code, arguments: int) -> Native:
 
 
 def _emit_values(module: ir.Module, code: Code) -> None:
-    """Results, from one of three operations on; what earlier parts gave comes from memory."""
+    """Emit the results, from one of three operations on; earlier results come from memory."""
     kind = ir.FunctionType(ir.VoidType(), [_POINTER, _POINTER, _POINTER, _INDEX])
     function = ir.Function(module, kind, "values")
-    memory, given, out, first = function.args
+    memory, arguments, out, first = function.args
     starts = sorted({0, code.by_inputs, code.by_states})
     ends = [*starts[1:], len(code.rows)]
     builder = ir.IRBuilder(function.append_basic_block())
@@ -83,7 +86,7 @@ def _emit_values(module: ir.Module, code: Code) -> None:
         choice.add_case(ir.Constant(_INDEX, start), block)
     for start, end, block, after in zip(starts, ends, blocks, [*blocks[1:], None], strict=True):
         builder.position_at_end(block)
-        part = _Part(builder, code, given, memory, end)
+        part = _Part(builder, code, arguments, memory, end)
         for row in code.rows[start:end].tolist():
             part.add(row, out)
         if after is None:
@@ -93,14 +96,14 @@ def _emit_values(module: ir.Module, code: Code) -> None:
 
 
 class _Part:
-    """Operations that are evaluated together."""
+    """Emitter of operations that are evaluated together."""
 
     def __init__(
-        self, builder: ir.IRBuilder, code: Code, given: Any, memory: Any, end: int
+        self, builder: ir.IRBuilder, code: Code, arguments: Any, memory: Any, end: int
     ) -> None:
-        self.builder, self.code, self.given, self.memory = builder, code, given, memory
+        self.builder, self.code, self.inputs, self.memory = builder, code, arguments, memory
         self.needed = set(code.rows[end:, 2:].ravel().tolist())
-        self.known = {
+        self.results = {
             to: ir.Constant(_REAL, float(code.constants[i]))
             for kind, to, i, _ in code.rows.tolist()
             if OPERATIONS[kind] == "CONST"
@@ -112,67 +115,69 @@ class _Part:
         if name == "CONST":
             return
         if name == "INPUT":
-            value = builder.load(_at(builder, self.given, i))
+            value = builder.load(_element_address(builder, self.inputs, i))
         elif name == "OUTPUT":
-            builder.store(self.at(i), _at(builder, out, to))
+            builder.store(self.load_result(i), _element_address(builder, out, to))
             return
         else:
-            value = _EMITTERS[name](builder, self.at(i), self.at(j))
-        self.known[to] = value
+            value = _EMITTERS[name](builder, self.load_result(i), self.load_result(j))
+        self.results[to] = value
         if to in self.needed:
-            builder.store(value, _at(builder, self.memory, to))
+            builder.store(value, _element_address(builder, self.memory, to))
 
-    def at(self, place: int) -> Any:
-        """An intermediate result; one of an earlier part is in memory."""
-        if place not in self.known:
-            self.known[place] = self.builder.load(_at(self.builder, self.memory, place))
-        return self.known[place]
+    def load_result(self, index: int) -> Any:
+        """Return an intermediate result; one of an earlier part is loaded from memory."""
+        if index not in self.results:
+            self.results[index] = self.builder.load(
+                _element_address(self.builder, self.memory, index)
+            )
+        return self.results[index]
 
 
 def _emit_slopes(module: ir.Module, code: Code, arguments: int) -> None:
-    """Results and derivatives, forwards; derivatives that are 0 for any arguments cost nothing."""
+    """Emit results and forward derivatives; structurally zero derivatives need no code."""
     kind = ir.FunctionType(ir.VoidType(), [_POINTER] * 3)
     function = ir.Function(module, kind, "slopes")
-    given, out, jacobian = function.args
+    inputs, out, jacobian = function.args
     builder = ir.IRBuilder(function.append_basic_block())
     values, slopes = dict[int, Any](), dict[int, Slopes]()
-    one, zero = ir.Constant(_REAL, 1.0), ir.Constant(_REAL, 0.0)
+    unit, zero = ir.Constant(_REAL, 1.0), ir.Constant(_REAL, 0.0)
     for operation, to, i, j in code.rows.tolist():
         name = OPERATIONS[operation]
         if name == "CONST":
             values[to], slopes[to] = ir.Constant(_REAL, float(code.constants[i])), {}
         elif name == "INPUT":
-            values[to] = builder.load(_at(builder, given, i))
-            slopes[to] = {i: one} if i < arguments else {}
+            values[to] = builder.load(_element_address(builder, inputs, i))
+            slopes[to] = {i: unit} if i < arguments else {}
         elif name == "OUTPUT":
-            builder.store(values[i], _at(builder, out, to))
+            builder.store(values[i], _element_address(builder, out, to))
             for d in range(arguments):
-                place = _at(builder, jacobian, to * arguments + d)
-                builder.store(slopes[i].get(d, zero), place)
+                address = _element_address(builder, jacobian, to * arguments + d)
+                builder.store(slopes[i].get(d, zero), address)
         else:
             a, b = values[i], values[j]
             value = _EMITTERS[name](builder, a, b)
             by_a, by_b = _SLOPES[name](builder, a, b, value) if slopes[i] or slopes[j] else (0, 0)
-            found = _times(builder, by_a, slopes[i])
-            for d, more in _times(builder, by_b, slopes[j]).items():
-                found[d] = builder.fadd(found[d], more) if d in found else more
-            values[to], slopes[to] = value, found
+            total = _times(builder, by_a, slopes[i])
+            for d, change in _times(builder, by_b, slopes[j]).items():
+                total[d] = builder.fadd(total[d], change) if d in total else change
+            values[to], slopes[to] = value, total
     builder.ret_void()
 
 
 def _times(builder: ir.IRBuilder, by: Any, slopes: Slopes) -> Slopes:
-    """Derivatives through an operation; 0: it does not depend on that argument."""
+    """Return the derivatives through an operation; `by` is 0 or 1, or a value."""
     if isinstance(by, int):
         return dict(slopes) if by == 1 else {}
-    return {d: builder.fmul(by, each) for d, each in slopes.items()}
+    return {d: builder.fmul(by, slope) for d, slope in slopes.items()}
 
 
-def _at(builder: ir.IRBuilder, array: Any, place: int) -> Any:
-    return builder.gep(array, [ir.Constant(_INDEX, place)])
+def _element_address(builder: ir.IRBuilder, array: Any, index: int) -> Any:
+    return builder.gep(array, [ir.Constant(_INDEX, index)])
 
 
 def _call(name: str, count: int = 1) -> Callable[..., Any]:
-    """An intrinsic function or one of the C library."""
+    """Return an emitter of calls of an LLVM intrinsic or a C library function."""
 
     def emit(builder: ir.IRBuilder, *values: Any) -> Any:
         kind = ir.FunctionType(_REAL, [_REAL] * count)
@@ -255,7 +260,7 @@ _EMITTERS: dict[str, Callable[..., Any]] = {
     "IF_ELSE_ZERO": _if,
     "TANH": _call("tanh"),
 }
-"""(builder, a, b) -> result of an operation, by its name."""
+"""(builder, a, b) -> result, by the name of the operation."""
 
 
 def _by_division(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
@@ -299,8 +304,8 @@ def _by_condition(b: ir.IRBuilder, x: Any, y: Any, c: Any) -> tuple[Any, Any]:
 
 
 def _inverse_of_one_and_square(b: ir.IRBuilder, x: Any) -> Any:
-    one = _constant(1.0)
-    return b.fdiv(one, b.fadd(one, b.fmul(x, x)))
+    unit = _constant(1.0)
+    return b.fdiv(unit, b.fadd(unit, b.fmul(x, x)))
 
 
 _SLOPES: dict[str, Callable[..., tuple[Any, Any]]] = {
@@ -330,6 +335,7 @@ _SLOPES: dict[str, Callable[..., tuple[Any, Any]]] = {
     "IF_ELSE_ZERO": _by_condition,
     "TANH": lambda b, x, y, c: (b.fsub(_constant(1.0), b.fmul(c, c)), 0),
 }
-"""(builder, a, b, result) -> derivatives by both arguments; 0 and 1 need no code."""
-KNOWN = {"CONST", "INPUT", "OUTPUT", *_EMITTERS}
-"""Operations that become machine code."""
+"""(builder, a, b, result) -> derivatives by a and b, by the name of the operation; 0 and 1 need no
+code."""
+NATIVE_OPERATIONS = {"CONST", "INPUT", "OUTPUT", *_EMITTERS}
+"""Names of the supported operations."""

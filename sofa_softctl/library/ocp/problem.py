@@ -12,17 +12,17 @@ from sofa_softctl.base import problem_file
 from sofa_softctl.errors import LibraryError
 
 Symbol = Any
-"""A CasADi column of symbols or numbers; CasADi is optional, imported where it is used."""
+"""CasADi column of symbols or numbers; untyped, since CasADi is optional."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A state, an input, or an optimised constant, with its limits."""
+    """State, input, or optimised constant, with its limits."""
 
     name: str
-    """Name, with its unit in brackets."""
+    """Name, with the unit in brackets."""
     lower: float = -np.inf
-    """Least value."""
+    """Smallest value."""
     upper: float = np.inf
     """Largest value."""
     guess: float = 0.0
@@ -31,29 +31,29 @@ class Variable:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of motions, known only at planning time."""
+    """Parameter of tasks, known only when a query is made."""
 
     name: str
     """Name, with its unit in brackets."""
     lower: float
-    """Least value in libraries."""
+    """Smallest value in libraries."""
     upper: float
     """Largest value in libraries."""
 
 
 def no_residual(x: Symbol, z: Symbol, p: Symbol) -> Symbol:
-    """Default without a function."""
+    """Return no rows: the default of a residual."""
     return []
 
 
 @dataclass(frozen=True)
 class OptimalControlProblem:
-    """Find inputs u(t) and constants z of least cost from a start to an end.
+    """Optimal control problem: inputs u(t) and constants z of least cost from a start to an end.
 
-    minimise the mean of `cost` over the time, plus `final_cost`, subject to x' = `dynamics`,
-    x(0) = `initial`, 0 = `terminal` at the end, 0 <= `path` at the start of each interval, and the
-    limits of the variables. All functions take CasADi columns and give a column, or a list.
-    All may depend on the parameters p.
+    Minimise the mean of `cost` over time plus `final_cost`, subject to x' = `dynamics`, x(0) =
+    `initial`, 0 = `terminal` at the end, 0 <= `path` at the start of each interval, and the
+    limits of the variables. All functions take CasADi columns and return a column or a list;
+    all may depend on the parameters p.
 
     Direct multiple shooting with `intervals` of constant input, each of `steps` steps of the
     explicit Runge-Kutta method of order four.
@@ -75,33 +75,33 @@ class OptimalControlProblem:
     initial: Callable[[Symbol, Symbol], Symbol]
     """(z, p) -> x at the start."""
     cost: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol]
-    """(x, u, z, p) -> cost rate, of which the mean counts. Constant inputs: at interval starts."""
+    """(x, u, z, p) -> cost rate; its mean over the starts of intervals counts."""
     horizon: float
     """Horizon T [time]."""
     terminal: Callable[[Symbol, Symbol, Symbol], Symbol] = no_residual
     """(x, z, p) -> residual that is 0 at the end."""
     final_cost: Callable[[Symbol, Symbol, Symbol], Symbol] | None = None
-    """(x, z, p) -> cost of the end."""
+    """(x, z, p) -> cost of the final state."""
     path: Callable[[Symbol, Symbol, Symbol, Symbol], Symbol] | None = None
     """(x, u, z, p) -> inequalities, at least 0 at the start of each interval."""
     design: Sequence[Variable] = ()
     """Optimised constants z."""
     guess: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
-    """(p, shares of the time (N + 1,)) -> initial guess of the states, shape (N + 1, n).
-    Numbers."""
+    """(p, fractions of the time (N + 1,)) -> initial guess of the states, as numbers, shape (N + 1,
+    n)."""
     error: Callable[[Symbol, Symbol, Symbol], Symbol] | None = None
-    """(simulated x at the end, z, p) -> error of the task. Libraries need it."""
+    """(simulated final x, z, p) -> error of the task. Libraries need it."""
     tolerance: float = np.inf
     """Tolerance of the error. Libraries need it."""
     terminal_tolerances: Sequence[float] | None = None
     """Tolerance of each row of `terminal`, in its unit. Libraries need them."""
     cost_tolerance: float = 0.1
-    """Share by which the cost of an answer may exceed that expected of the optimum [-]."""
+    """Fraction by which the cost of an answer may exceed the expected optimal cost [-]."""
     margin: float = 0.01
-    """Share of their range by which plans stay away from limits of states and of `path` [-]. Plans
-    see them at the ends of intervals alone; what is executed keeps them at all times."""
+    """Distance of plans from limits of states and `path`, as a fraction of their range [-]. Plans
+    meet limits only at the ends of intervals; executed trajectories must meet them at all times."""
     plant: Mapping[str, float] = field(default_factory=dict)
-    """Numbers that say which robot it is, by their names: controllers compare them."""
+    """Numbers that identify the robot, by name; controllers compare them."""
     error_unit: str = ""
     """Unit of the error and its tolerance, for plots."""
     cost_unit: str = ""
@@ -109,15 +109,16 @@ class OptimalControlProblem:
     draw: Callable[[np.random.Generator, Any, np.ndarray | None], tuple[np.ndarray, Any]] | None = (
         None
     )
-    """(random generator, its state, final state of the last motion) -> parameters of a random task,
-    and its next state if this one is done: numbers, lists, dicts; both None at first. Without it,
-    tasks are uniform within the limits of the parameters."""
+    """(random generator, state of the drawing, final state of the last trajectory) -> parameters of
+    a random task, and the next state of the drawing if the task gets done. The state is
+    JSON-serialisable; both states are None at first. By default tasks are uniform within the limits
+    of the parameters."""
     mirror: Mirror | None = None
-    """Symmetry by changes of sign, if there is one."""
+    """Symmetry under changes of sign, if there is one."""
     intervals: int = 30
     """Number of intervals N."""
     steps: int = 5
-    """Steps of integration an interval."""
+    """Number of integration steps per interval."""
 
     def __post_init__(self) -> None:
         for name in ("states", "inputs", "parameters"):
@@ -136,44 +137,44 @@ class OptimalControlProblem:
         if not self.margin < 0.5:
             raise LibraryError(f"'{self.name}': margin must be below 0.5. Got: {self.margin}")
         limited: list[Variable | Parameter] = [*self.states, *self.inputs, *self.design]
-        for each in (*limited, *self.parameters):
-            if not each.lower < each.upper:
+        for variable in (*limited, *self.parameters):
+            if not variable.lower < variable.upper:
                 raise LibraryError(
-                    f"'{self.name}': lower of '{each.name}' must be below upper. Got: "
-                    f"{each.lower} and {each.upper}"
+                    f"'{self.name}': lower of '{variable.name}' must be below upper. Got: "
+                    f"{variable.lower} and {variable.upper}"
                 )
-        for given in self.parameters:
-            if not np.isfinite((given.lower, given.upper)).all():
+        for parameter in self.parameters:
+            if not np.isfinite((parameter.lower, parameter.upper)).all():
                 raise LibraryError(
-                    f"'{self.name}': limits of parameter '{given.name}' must be finite, random "
-                    f"tasks are drawn within them. Got: {given.lower} and {given.upper}"
+                    f"'{self.name}': limits of parameter '{parameter.name}' must be finite, random "
+                    f"tasks are drawn within them. Got: {parameter.lower} and {parameter.upper}"
                 )
         if self.mirror is not None:
             self._check_mirror(self.mirror)
 
     def _check_mirror(self, mirror: Mirror) -> None:
         for name in ("parameters", "states", "inputs"):
-            signs, wanted = list(getattr(mirror, name)), len(getattr(self, name))
-            if len(signs) != wanted or not set(signs) <= {1, -1}:
+            signs, count = list(getattr(mirror, name)), len(getattr(self, name))
+            if len(signs) != count or not set(signs) <= {1, -1}:
                 raise LibraryError(
-                    f"'{self.name}': mirror needs 1 or -1 for each of the {wanted} {name}. "
+                    f"'{self.name}': mirror needs 1 or -1 for each of the {count} {name}. "
                     f"Got: {signs}"
                 )
 
     @property
     def lower(self) -> np.ndarray:
-        """Least parameters, shape (n_p,)."""
-        return np.array([each.lower for each in self.parameters])
+        """Smallest parameters, shape (n_p,)."""
+        return np.array([parameter.lower for parameter in self.parameters])
 
     @property
     def upper(self) -> np.ndarray:
         """Largest parameters, shape (n_p,)."""
-        return np.array([each.upper for each in self.parameters])
+        return np.array([parameter.upper for parameter in self.parameters])
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """A symmetry: for p times `parameters`, x times `states` and u times `inputs` are optimal."""
+    """Symmetry: if (x, u) is optimal for p, then (`states` x, `inputs` u) is for `parameters` p."""
 
     parameters: Sequence[int]
     """1 or -1 for each parameter."""
@@ -185,21 +186,21 @@ class Mirror:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion of a problem: inputs and states over time."""
+    """Trajectory of a problem: inputs and states over time."""
 
     u: np.ndarray
     """Inputs of each interval, shape (N, n_u)."""
     x: np.ndarray
-    """States at its ends, shape (N + 1, n_x)."""
+    """States at the ends of intervals, shape (N + 1, n_x)."""
     z: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Optimised constants, shape (n_z,)."""
 
 
 def load_problem(name: str) -> OptimalControlProblem:
-    """The problem FILE.py:NAME of a file's PROBLEMS; FILE.py if it has one.
+    """Load the problem FILE.py:NAME of a file's PROBLEMS, or FILE.py if it has only one.
 
     Raises:
-        LibraryError: There is no such problem.
+        LibraryError: The problem does not exist.
     """
     problem: OptimalControlProblem = problem_file.load_problem(
         name,

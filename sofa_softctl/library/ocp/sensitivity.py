@@ -1,9 +1,7 @@
 """Sensitivity of an optimum to the parameters, and its regularity conditions.
 
-Directions in which a motion may change: states follow the dynamics, active limits stay.
-
 The equations of the dynamics are block-bidiagonal in the states: one sparse solve eliminates these,
-and all dense matrices have the few columns of inputs and constants.
+so all dense matrices have only the columns of inputs and constants.
 """
 
 from __future__ import annotations
@@ -18,11 +16,21 @@ from scipy.sparse.linalg import splu, spsolve
 from sofa_softctl.library.ocp.model import Model
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 
-ACTIVE = 1e-5
-"""Least max(slack, multiplier), the latter over the largest slope of the cost, for which an
-inequality is known to be active or not: the solver leaves a product of 1e-12 [-]."""
-CURVED = 1e-9
-"""Least eigenvalue of the reduced Hessian over its largest, for it to be positive definite [-]."""
+
+@dataclass(frozen=True)
+class RegularitySettings:
+    """Thresholds of the regularity conditions."""
+
+    separation_min: float = 1e-5
+    """Smallest max(slack, multiplier over slope of the cost) for which an inequality is clearly
+    active or inactive; the solver ends with products of 1e-12 [-]."""
+    curvature_min: float = 1e-9
+    """Smallest eigenvalue of a positive definite reduced Hessian, over its largest [-]."""
+    independence_min: float = 1e-9
+    """Smallest singular value of independent active constraints, see `free_directions` [-]."""
+
+
+SETTINGS = RegularitySettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,33 +38,33 @@ class Regularity:
     """Conditions for an isolated optimum with constant active inequalities nearby."""
 
     licq: bool
-    """Active constraints are linearly independent, so that multipliers are unique."""
+    """Whether active constraints are linearly independent, so that multipliers are unique."""
     sosc: bool
-    """Second-order sufficient conditions: the reduced Hessian is positive definite."""
+    """Whether the reduced Hessian is positive definite: second-order sufficient conditions."""
     strict: bool
-    """Strict complementarity: no inequality is at its limit without a multiplier."""
+    """Whether each inequality at its limit has a multiplier: strict complementarity."""
     stationarity: float
     """Largest violation of (3a), over the largest slope of the cost or 1e-3 [-]."""
     independence: float
-    """Of the active constraints, see `free_directions` [-]."""
+    """Independence of the active constraints, see `free_directions` [-]."""
     curvature: float
-    """Least eigenvalue of the reduced Hessian over its largest [-]."""
+    """Smallest eigenvalue of the reduced Hessian over its largest [-]."""
     separation: float
-    """Least of max(h, mu), mu over the largest slope of the cost [-]."""
+    """Smallest max(h, mu), with mu over the largest slope of the cost [-]."""
 
     @property
     def ok(self) -> bool:
-        """Whether sensitivities exist, Theorem 2."""
+        """True if sensitivities exist, Theorem 2."""
         return self.licq and self.sosc and self.strict
 
     def __str__(self) -> str:
-        """Violated conditions."""
+        """Return the violated conditions."""
         missing = {
             "active constraints depend on each other (LICQ)": self.licq,
             "the reduced Hessian is not positive definite (SOSC)": self.sosc,
             "a limit is reached without a force on it (strict complementarity)": self.strict,
         }
-        return "; ".join(what for what, good in missing.items() if not good)
+        return "; ".join(condition for condition, holds in missing.items() if not holds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +82,9 @@ class Sensitivity:
 
 
 def active_set(optimum: Optimum, at: Derivatives) -> np.ndarray:
-    """Indices in h of inequalities whose multiplier exceeds their slack, shape (n_a,).
+    """Return the indices in h of inequalities whose multiplier exceeds their slack, shape (n_a,).
 
-    IPOPT ends with mu h = 1e-10 or so: of an active one h is small, of another one mu.
+    IPOPT ends with mu h of about 1e-10: h is small if the inequality is active, else mu.
     """
     return np.flatnonzero(optimum.mu / _slope(at) > np.maximum(at.h, 0.0))
 
@@ -90,22 +98,22 @@ def regularity(optimum: Optimum, at: Derivatives, active: np.ndarray, Q: np.ndar
         active: Indices of the active inequalities in h.
         Q: Orthonormal directions that keep the dynamics, see `directions`.
 
-    Source: Marcucci et al., Theorems 1 and 2. Rows of the dynamics are always independent, as each
-        has an end of an interval of its own: constraints are checked along Q.
+    Source: Marcucci et al., Theorems 1 and 2. Rows of the dynamics are always independent, since
+    each ends another interval, so constraints are checked along Q.
     """
     slope = _slope(at)
     free, independence = free_directions(at, active, Q)
-    licq = independence > INDEPENDENT
+    licq = independence > SETTINGS.independence_min
     eigenvalues = np.linalg.eigvalsh(free.T @ (at.l_vv @ free)) if free.size else np.ones(1)
     largest = float(np.abs(eigenvalues).max())
     curvature = float(eigenvalues[0]) / largest if largest > 0.0 else 0.0  # such as of no cost
     separation = float(np.maximum(at.h, optimum.mu / slope).min(initial=np.inf))
-    lack = at.f_v - at.g_v.T @ optimum.lam - at.h_v.T @ optimum.mu
+    residual = at.f_v - at.g_v.T @ optimum.lam - at.h_v.T @ optimum.mu
     return Regularity(
         licq=licq,
-        sosc=curvature > CURVED,
-        strict=separation > ACTIVE,
-        stationarity=float(np.abs(lack).max() / slope),
+        sosc=curvature > SETTINGS.curvature_min,
+        strict=separation > SETTINGS.separation_min,
+        stationarity=float(np.abs(residual).max() / slope),
         independence=independence,
         curvature=curvature,
         separation=separation,
@@ -115,8 +123,8 @@ def regularity(optimum: Optimum, at: Derivatives, active: np.ndarray, Q: np.ndar
 def sensitivity(at: Derivatives, active: np.ndarray) -> Sensitivity:
     """Solve (4) for d_p y*, with the active inequalities as equations, without the others.
 
-    With strict complementarity that is (4): by its third row h stays 0 where mu is not 0, and mu
-    where h is not 0.
+    With strict complementarity this is (4): by its third row, h stays 0 if mu is not 0, and mu
+    stays 0 if h is not 0.
 
     Raises:
         ValueError: The matrix is singular: LICQ or SOSC does not hold.
@@ -126,27 +134,22 @@ def sensitivity(at: Derivatives, active: np.ndarray) -> Sensitivity:
     kkt = csc_array(block_array([[at.l_vv, -rows.T], [rows, None]]))
     right = -np.concatenate((at.l_vp, at.g_p, at.h_p[active]))
     try:
-        found = splu(kkt).solve(right)
+        solution = splu(kkt).solve(right)
     except RuntimeError:  # SuperLU: a pivot is 0
-        found = np.full(right.shape, np.nan)
-    if not np.isfinite(found).all():
+        solution = np.full(right.shape, np.nan)
+    if not np.isfinite(solution).all():
         raise ValueError("The KKT matrix (4) is singular: there is no sensitivity here.")
-    return Sensitivity(active, found[:n_v], found[n_v : n_v + n_g], found[n_v + n_g :])
+    return Sensitivity(active, solution[:n_v], solution[n_v : n_v + n_g], solution[n_v + n_g :])
 
 
 def _slope(at: Derivatives) -> float:
     return max(float(np.abs(at.f_v).max()), 1e-3)
 
 
-INDEPENDENT = 1e-9
-"""Least singular value of the active constraints for which they are independent, see
-`free_directions` [-]."""
-
-
 def response(model: Model, at: Derivatives) -> np.ndarray:
-    """V: change of all unknowns with the inputs and constants w = (u, z), states following.
+    """Return V, the derivative of all unknowns by inputs and constants w = (u, z).
 
-    Shape (n_v, N n_u + n_z). The rows of inputs and constants are the identity.
+    Shape (n_v, N n_u + n_z). The states follow the dynamics; the rows of w are the identity.
     """
     x, w = model.x_at.ravel(), np.concatenate((model.u_at.ravel(), model.z_at))
     dynamics = at.g_v.tocsc()[: len(x)]
@@ -157,22 +160,22 @@ def response(model: Model, at: Derivatives) -> np.ndarray:
 
 
 def directions(V: np.ndarray) -> np.ndarray:
-    """Orthonormal directions that keep the dynamics: of the columns of V, of its shape."""
+    """Orthonormalise the columns of V: directions that keep the dynamics, shape of V."""
     return np.asarray(qr(V, mode="economic")[0])
 
 
 def final_rows(at: Derivatives, Q: np.ndarray) -> np.ndarray:
-    """Final conditions along the directions Q, shape (n_t, n_w)."""
+    """Return the derivative of the final conditions along Q, shape (n_t, n_w)."""
     return np.asarray(at.g_v.tocsr()[Q.shape[0] - Q.shape[1] :] @ Q)
 
 
 def active_rows(at: Derivatives, active: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """Active inequalities along the directions Q, shape (n_a, n_w)."""
+    """Return the derivative of the active inequalities along Q, shape (n_a, n_w)."""
     return np.asarray(at.h_v.tocsr()[active] @ Q)
 
 
 def free_directions(at: Derivatives, active: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, float]:
-    """Orthonormal directions that keep all active constraints, and how independent these are.
+    """Return orthonormal directions that keep all active constraints, and their independence.
 
     Args:
         at: Derivatives.
@@ -180,15 +183,18 @@ def free_directions(at: Derivatives, active: np.ndarray, Q: np.ndarray) -> tuple
         Q: Directions that keep the dynamics.
 
     Returns:
-        Directions, shape (n_v, n), and the least singular value of final conditions and active
-        inequalities along Q, over the largest gradient of one [-]; 0 where there are more of them
-        than directions, 1 without any.
+        Directions, shape (n_v, n), and the smallest singular value of the constraints along Q over
+        their largest gradient [-]; 0 for more constraints than directions, 1 without any.
     """
     rows = np.concatenate((final_rows(at, Q), active_rows(at, active, Q)))
     if not len(rows):
         return Q, 1.0
-    whole = (at.g_v.tocsr()[Q.shape[0] - Q.shape[1] :], at.h_v.tocsr()[active])
-    largest = max(float(np.sqrt(each.power(2).sum(axis=1)).max(initial=0.0)) for each in whole)
+    gradients = (at.g_v.tocsr()[Q.shape[0] - Q.shape[1] :], at.h_v.tocsr()[active])
+    largest = max(
+        float(np.sqrt(rows_v.power(2).sum(axis=1)).max(initial=0.0)) for rows_v in gradients
+    )
     _, values, basis = np.linalg.svd(rows)
     independence = float(values[-1]) / largest if len(rows) <= Q.shape[1] and largest else 0.0
-    return Q @ basis[np.count_nonzero(values > INDEPENDENT * largest) :].T, independence
+    return Q @ basis[
+        np.count_nonzero(values > SETTINGS.independence_min * largest) :
+    ].T, independence

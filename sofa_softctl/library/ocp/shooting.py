@@ -34,9 +34,9 @@ class Optimum:
     mu: np.ndarray
     """Multipliers of the inequalities h >= 0, not negative, shape (n_h,)."""
     cost: float
-    """f."""
+    """Cost f."""
     status: Status
-    """Solved or not."""
+    """Status of the solution."""
     seconds: float
     """Computing time [s]."""
     iterations: int = 0
@@ -55,25 +55,26 @@ class Derivatives:
     """First and second derivatives of the program at a point, for (4) and the tangent QP."""
 
     g_v: csc_array
-    """Shape (n_g, n_v)."""
+    """Derivative of the equations by v, shape (n_g, n_v)."""
     g_p: np.ndarray
-    """Shape (n_g, n_p)."""
+    """Derivative of the equations by p, shape (n_g, n_p)."""
     h: np.ndarray
-    """Inequalities h, at least 0 where they hold, shape (n_h,)."""
+    """Inequalities h >= 0, shape (n_h,)."""
     h_v: csc_array
-    """Shape (n_h, n_v)."""
+    """Derivative of the inequalities by v, shape (n_h, n_v)."""
     h_p: np.ndarray
-    """Shape (n_h, n_p)."""
+    """Derivative of the inequalities by p, shape (n_h, n_p)."""
     f_v: np.ndarray
     """Gradient of the cost, shape (n_v,)."""
     l_vv: csc_array
     """Hessian of the Lagrangian, shape (n_v, n_v)."""
     l_vp: np.ndarray
-    """Its mixed derivative, shape (n_v, n_p)."""
+    """Mixed second derivative of the Lagrangian, shape (n_v, n_p)."""
     l_p: np.ndarray
-    """Its derivative by the parameters: that of the least cost, shape (n_p,)."""
+    """Derivative of the Lagrangian by p, which is the derivative of the optimal cost, shape
+    (n_p,)."""
     l_pp: np.ndarray
-    """Its second derivative by them, shape (n_p, n_p)."""
+    """Second derivative of the Lagrangian by p, shape (n_p, n_p)."""
 
 
 class Program:
@@ -99,14 +100,14 @@ class Program:
         self._formulas = formulas(problem)
         N, dt = problem.intervals, problem.horizon / problem.intervals
         self.model = model_of(problem, self._formulas)
-        """What libraries know of the problem."""
+        """Content of the problem that libraries store."""
         self.size = self.model.size
         self.x_at, self.u_at, self.z_at = self.model.x_at, self.model.u_at, self.model.z_at
         self.lower, self.upper = self.model.lower, self.model.upper
-        one = [problem.design]
-        one += N * [[*problem.states, *problem.inputs]] + [problem.states]
-        every = [each for part in one for each in part]
-        self.middle = np.array([each.guess for each in every])
+        groups = [problem.design]
+        groups += N * [[*problem.states, *problem.inputs]] + [problem.states]
+        variables = [variable for part in groups for variable in part]
+        self.middle = np.array([variable.guess for variable in variables])
         self._interval = self._integrator(ca, dt)
         v, p = ca.MX.sym("v", self.size), ca.MX.sym("p", len(problem.parameters))
         z, x = v[self.z_at.tolist()], [v[at.tolist()] for at in self.x_at]
@@ -124,7 +125,7 @@ class Program:
         self._path = ca.vec(formula["path"].map(N)(X, U, z, p) - self.model.path_margins)
 
     def _integrator(self, ca: Any, dt: float) -> Any:
-        """(x, u, z, p) -> x after an interval, by the explicit Runge-Kutta method."""
+        """Return the function (x, u, z, p) -> x after an interval, by RK4."""
         step = self._step(ca, dt / self.problem.steps)
         x, u, z, p = step.sx_in()
         end = x
@@ -133,11 +134,11 @@ class Program:
         return ca.Function("interval", [x, u, z, p], [end])
 
     def _step(self, ca: Any, h: float) -> Any:
-        """(x, u, z, p) -> x after a step of duration h."""
+        """Return the function (x, u, z, p) -> x after a step of duration h."""
         slope = self._formulas["dynamics"]
         x, u, z, p = slope.sx_in()
 
-        def rates(at: list[Any], share: float) -> list[Any]:
+        def rates(at: list[Any], fraction: float) -> list[Any]:
             return list(ca.vertsplit(slope(ca.vertcat(*at), u, z, p)))
 
         end = ca.vertcat(*rk4(rates, ca.vertsplit(x), h))
@@ -182,7 +183,7 @@ class Program:
         *,
         multipliers: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> Optimum:
-        """The optimum at parameters p.
+        """Solve for the optimum at parameters p.
 
         Args:
             p: Parameters, shape (n_p,).
@@ -192,34 +193,38 @@ class Program:
         Raises:
             ValueError: p, the start or the multipliers have the wrong shape, or p is not finite.
         """
-        given = self._checked("parameters", p, len(self.problem.parameters))
-        if not np.isfinite(given).all():
-            raise ValueError(f"'{self.problem.name}': parameters must be finite. Got: {given}")
-        first = self.guess(given) if start is None else self._checked("start", start, self.size)
+        parameters = self._check_shape("parameters", p, len(self.problem.parameters))
+        if not np.isfinite(parameters).all():
+            raise ValueError(f"'{self.problem.name}': parameters must be finite. Got: {parameters}")
+        first = (
+            self.guess(parameters)
+            if start is None
+            else self._check_shape("start", start, self.size)
+        )
         rows, path = self.equations, int(self._path.shape[0])
         warm = {} if multipliers is None else self._ipopt_multipliers(*multipliers)
         solver = self._solvers[bool(warm)]
-        begun = time.perf_counter()
+        begin = time.perf_counter()
         with interrupted_after():
-            found = solver(
+            result = solver(
                 x0=first,
-                p=given,
+                p=parameters,
                 lbx=self.lower,
                 ubx=self.upper,
                 lbg=np.zeros(rows + path),
                 ubg=np.concatenate((np.zeros(rows), np.full(path, np.inf))),
                 **warm,
             )
-        seconds, stats = time.perf_counter() - begun, solver.stats()
-        v, lam_g, lam_x = (np.array(found[k]).ravel() for k in ("x", "lam_g", "lam_x"))
+        seconds, stats = time.perf_counter() - begin, solver.stats()
+        v, lam_g, lam_x = (np.array(result[k]).ravel() for k in ("x", "lam_g", "lam_x"))
         mu = (
             np.maximum(-lam_x[self.limited_below], 0.0),
             np.maximum(lam_x[self.limited_above], 0.0),
             np.maximum(-lam_g[rows:], 0.0),
         )
-        f, returned = float(found["f"]), stats["return_status"]
+        f, returned = float(result["f"]), stats["return_status"]
         return Optimum(
-            p=given,
+            p=parameters,
             v=v,
             lam=-lam_g[:rows],
             mu=np.concatenate(mu),
@@ -230,9 +235,9 @@ class Program:
             returned=returned,
         )
 
-    def _checked(self, name: str, given: np.ndarray, size: int) -> np.ndarray:
-        """Check the number of floats."""
-        numbers = np.asarray(given, float)
+    def _check_shape(self, name: str, values: np.ndarray, size: int) -> np.ndarray:
+        """Convert to floats after checking their number."""
+        numbers = np.asarray(values, float)
         if numbers.shape != (size,):
             raise ValueError(
                 f"'{self.problem.name}': {name} must have shape ({size},). Got: {numbers.shape}"
@@ -240,9 +245,9 @@ class Program:
         return numbers
 
     def _ipopt_multipliers(self, lam: np.ndarray, mu: np.ndarray) -> dict[str, np.ndarray]:
-        """Multipliers with CasADi's signs: f + lam_g g + lam_x v, positive at upper limits."""
-        lam = self._checked("lam", lam, self.equations)
-        mu = self._checked("mu", mu, self.inequalities)
+        """Convert multipliers to CasADi's: f + lam_g g + lam_x v, positive at upper limits."""
+        lam = self._check_shape("lam", lam, self.equations)
+        mu = self._check_shape("mu", mu, self.inequalities)
         low, high = self.limited_below, self.limited_above
         lam_x = np.zeros(self.size)
         lam_x[low] -= mu[: len(low)]
@@ -250,11 +255,11 @@ class Program:
         return {"lam_g0": np.concatenate((-lam, -mu[len(low) + len(high) :])), "lam_x0": lam_x}
 
     def guess(self, p: np.ndarray) -> np.ndarray:
-        """Initial guess of the unknowns, shape (n_v,)."""
+        """Return the initial guess of the unknowns, shape (n_v,)."""
         v = self.middle.copy()
         if self.problem.guess is not None:
-            share = np.linspace(0.0, 1.0, self.problem.intervals + 1)
-            states = np.asarray(self.problem.guess(p, share), float)
+            fraction = np.linspace(0.0, 1.0, self.problem.intervals + 1)
+            states = np.asarray(self.problem.guess(p, fraction), float)
             if states.shape != self.x_at.shape:
                 raise ValueError(
                     f"'{self.problem.name}': guess must give the states at the ends of all "
@@ -264,17 +269,17 @@ class Program:
         return v
 
     def motion(self, v: np.ndarray) -> Motion:
-        """Motion of the unknowns v.
+        """Return the trajectory of the unknowns v.
 
         Raises:
             ValueError: v has the wrong shape.
         """
-        return self.model.motion(self._checked("unknowns", v, self.size))
+        return self.model.motion(self._check_shape("unknowns", v, self.size))
 
     def simulate(self, v: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """States from the start at p with the inputs of v, by the plan's own steps.
+        """Integrate the inputs of v from the start at p by the steps of the plan.
 
-        Shape (N + 1, n_x). `Model.simulate` has a method of its own.
+        Returns the states, shape (N + 1, n_x). `Model.simulate` has error control instead.
         """
         motion = self.motion(v)
         x = np.empty((len(motion.u) + 1, len(self.problem.states)))
@@ -283,7 +288,7 @@ class Program:
         return x
 
     def error(self, v: np.ndarray, p: np.ndarray) -> float:
-        """The problem's error at the end of `simulate`; NaN where it declares none."""
+        """Return the problem's error at the end of `simulate`, or NaN if it declares none."""
         if self.problem.error is None:
             return float("nan")
         return float(self._formulas["error"](self.simulate(v, p)[-1], v[self.z_at], p))
@@ -293,11 +298,11 @@ class Program:
         return self._interval.mapaccum(self.problem.intervals)
 
     def cost(self, v: np.ndarray, p: np.ndarray) -> float:
-        """f."""
+        """Return the cost f."""
         return float(self._cost(v, p))
 
     def defect(self, v: np.ndarray, p: np.ndarray) -> float:
-        """Largest violation of the equations g."""
+        """Return the largest violation of the equations g."""
         return float(np.abs(self._defects(v, p).full()).max())
 
     @cached_property
@@ -333,11 +338,11 @@ class Program:
 
     @cached_property
     def _limits_v(self) -> csc_array:
-        every = eye_array(self.size, format="csr")
-        return csc_array(vstack((every[self.limited_below], -every[self.limited_above])))
+        identity = eye_array(self.size, format="csr")
+        return csc_array(vstack((identity[self.limited_below], -identity[self.limited_above])))
 
     def derivatives(self, optimum: Optimum) -> Derivatives:
-        """All derivatives at an optimum."""
+        """Return all derivatives at an optimum."""
         v, low, high = optimum.v, self.limited_below, self.limited_above
         limits = len(low) + len(high)
         out = self._derivatives(v, optimum.p, optimum.lam, optimum.mu[limits:])
@@ -397,13 +402,13 @@ WARM = {
 
 
 def ipopt(program: Any, options: dict[str, Any]) -> Any:
-    """Return CasADi's IPOPT for a program, or for the path of a library with its functions."""
+    """Return CasADi's IPOPT for a program, or for the path of a compiled one."""
     return casadi().nlpsol("solver", "ipopt", program, options)
 
 
 def _status(returned: str, *numbers: np.ndarray) -> Status:
-    """Status from that of IPOPT; an optimum must be finite."""
-    if returned == "Solve_Succeeded" and all(np.isfinite(each).all() for each in numbers):
+    """Convert IPOPT's status; an optimum must be finite."""
+    if returned == "Solve_Succeeded" and all(np.isfinite(values).all() for values in numbers):
         return Status.SOLVED
     if returned == "Infeasible_Problem_Detected":
         return Status.INFEASIBLE

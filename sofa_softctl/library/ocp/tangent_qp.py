@@ -16,10 +16,8 @@ from sofa_softctl.qp.problem import QP, kkt_residual
 from sofa_softctl.qp.solvers.daqp import KeptDaqp
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked
 
-LEAST = 1e-6
-"""epsilon: least eigenvalue after convexification, over the mean one of the Hessian [-]."""
 SOLVERS = ("daqp", "proxqp")
-"""QP solvers, in the order of their calls; answers are verified."""
+"""QP solvers in the order of their calls; solutions are verified."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +29,8 @@ class TangentQP:
 
         a = a_p dp,  c = c_p dp,  v = v* + Z z + Y dp.
 
-    Departure from (ctQP): one row of A with a lower and an upper limit instead of two rows; limits
-    are those of unknowns v or of `path`, minus the value at the optimum.
+    Departure from (ctQP): one row of A has a lower and an upper limit, instead of two rows. The
+    limits belong to unknowns v or to `path`, relative to the values at the optimum.
     """
 
     H: np.ndarray
@@ -40,17 +38,17 @@ class TangentQP:
     d: np.ndarray
     """Slope at dp = 0: the multipliers of the active inequalities, shape (n,)."""
     D: np.ndarray
-    """Its derivative by dp, shape (n, n_p)."""
+    """Derivative of the slope by dp, shape (n, n_p)."""
     rows: np.ndarray
     """Indices in v of the limited unknowns: the first rows of A."""
     path_z: np.ndarray
     """Rows of A of the inequalities `path`, shape (m - rows, n)."""
     path_p: np.ndarray
-    """Rows of a_p of these, shape (m - rows, n_p)."""
+    """Rows of a_p of the inequalities `path`, shape (m - rows, n_p)."""
     lower: np.ndarray
-    """Least change of each, shape (m,)."""
+    """Smallest change of each row of A, shape (m,)."""
     upper: np.ndarray
-    """Largest change, shape (m,)."""
+    """Largest change of each row of A, shape (m,)."""
     c_p: np.ndarray
     """Derivative of the bounds on z_2 by dp, shape (n_a, n_p)."""
     Z: np.ndarray
@@ -58,11 +56,11 @@ class TangentQP:
     Y: np.ndarray
     """Derivative of v by dp along the equations, shape (n_v, n_p)."""
     scale: float
-    """What all costs are multiplied by."""
+    """Scale of H, d and D relative to the cost."""
     cost_p: np.ndarray
     """Derivative of the cost by dp at z = 0, shape (n_p,)."""
     cost_pp: np.ndarray
-    """Its second derivative, shape (n_p, n_p)."""
+    """Second derivative of the cost by dp at z = 0, shape (n_p, n_p)."""
 
     @cached_property
     def A(self) -> np.ndarray:
@@ -71,11 +69,11 @@ class TangentQP:
 
     @cached_property
     def a_p(self) -> np.ndarray:
-        """Their derivative by dp, shape (m, n_p)."""
+        """Derivative of the rows of the inequalities by dp, shape (m, n_p)."""
         return np.concatenate((self.Y[self.rows], self.path_p))
 
     def problem(self, dp: np.ndarray) -> QP:
-        """The QP for a change of the parameters, shape (n_p,)."""
+        """Return the QP for a change of the parameters, shape (n_p,)."""
         n, n_a = len(self.d), len(self.c_p)
         bound = np.full(n, -np.inf)
         bound[n - n_a :] = self.c_p @ dp
@@ -89,32 +87,33 @@ class TangentQP:
         )
 
     @cached_property
-    def _kept(self) -> KeptDaqp:
+    def _solver(self) -> KeptDaqp:
         return KeptDaqp(self.H, self.A)
 
     def prepare(self) -> None:
-        """Set up the solver with kept factors; otherwise the first `solve` does."""
-        _ = self._kept
+        """Factorise the QP; otherwise the first `solve` does."""
+        _ = self._solver
 
     def solve(self, dp: np.ndarray, *, tolerance: float = 1e-6) -> VerifiedResult:
-        """Solve and verify. `change` maps the answer's x to a change of v.
+        """Solve and verify; `change` maps the solution x to a change of v.
 
-        The first solver has kept factors; where its answer fails the check, all are called anew.
+        The first solver reuses its factors. If its solution fails the check, all solvers are called
+        without them.
         """
         qp = self.problem(dp)
-        found = self._kept.solve(qp)
-        residual = kkt_residual(qp, found.x, found.y)
+        solution = self._solver.solve(qp)
+        residual = kkt_residual(qp, solution.x, solution.y)
         if residual <= tolerance:
-            return VerifiedResult(found, residual, SOLVERS[0], found.iterations, ())
+            return VerifiedResult(solution, residual, SOLVERS[0], solution.iterations, ())
         return solve_checked(qp, solvers=SOLVERS, tolerance=tolerance)
 
     def cost(self, z: np.ndarray, dp: np.ndarray) -> float:
-        """Change of the cost f, to second order."""
-        own = 0.5 * z @ self.H @ z + (self.d + self.D @ dp) @ z
-        return float(own / self.scale + self.cost_p @ dp + 0.5 * dp @ self.cost_pp @ dp)
+        """Return the change of the cost f, to second order."""
+        qp_cost = 0.5 * z @ self.H @ z + (self.d + self.D @ dp) @ z
+        return float(qp_cost / self.scale + self.cost_p @ dp + 0.5 * dp @ self.cost_pp @ dp)
 
     def change(self, z: np.ndarray, dp: np.ndarray) -> np.ndarray:
-        """Change of the unknowns v, shape (n_v,)."""
+        """Return the change of the unknowns v, shape (n_v,)."""
         return np.asarray(self.Z @ z + self.Y @ dp)
 
 
@@ -125,18 +124,18 @@ def condense(
     limits: tuple[np.ndarray, np.ndarray],
     Q: np.ndarray,
 ) -> TangentQP:
-    """The condensed tangent QP at an optimum.
+    """Condense the tangent QP at an optimum.
 
-    [Z_1, Z_2] are orthonormal directions that keep the equations, Z_2 those of the active
-    inequalities among them; Z~_2 = Z_2 (h_a,v Z_2)^-1. H becomes positive definite by adding
-    h_a,v^T Lambda h_a,v with the least symmetric Lambda that leaves eigenvalues of at least `LEAST`
-    of Lambda - S; this does not move the solution while active inequalities stay active.
+    [Z_1, Z_2] are orthonormal directions that keep the equations; Z_1 also keeps the active
+    inequalities, and Z~_2 = Z_2 (h_a,v Z_2)^-1. H becomes positive definite by adding h_a,v^T
+    Lambda h_a,v, with the smallest symmetric Lambda such that the eigenvalues of Lambda - S are at
+    least epsilon. This does not move the solution while active inequalities stay active.
 
     Args:
         optimum: The optimum.
         at: Derivatives there.
         active: Indices of the active inequalities in h.
-        limits: Least and largest of the unknowns v; infinite where there is none, shape (n_v,).
+        limits: Lower and upper limits of the unknowns v, possibly infinite, shape (n_v,).
         Q: Orthonormal directions that keep the dynamics, see `directions`.
 
     Source: Marcucci et al., sections 4.2 and 4.3. Departure: Y comes from a sparse solve, without a
@@ -145,12 +144,12 @@ def condense(
     """
     n_a, L = len(active), at.l_vv
     ends = final_rows(at, Q)
-    rest = Q @ qr(ends.T)[0][:, len(ends) :] if len(ends) else Q
+    free = Q @ qr(ends.T)[0][:, len(ends) :] if len(ends) else Q
     Y = _least_change(at)
     h_v = at.h_v.tocsr()
-    seen = h_v[active] @ rest  # (n_a, n_v - n_g)
-    turned, _ = qr(seen.T) if n_a else (np.eye(rest.shape[1]), None)
-    Z1, Z2 = rest @ turned[:, n_a:], rest @ turned[:, :n_a]
+    active_rest = h_v[active] @ free  # (n_a, n_v - n_g)
+    rotation, _ = qr(active_rest.T) if n_a else (np.eye(free.shape[1]), None)
+    Z1, Z2 = free @ rotation[:, n_a:], free @ rotation[:, :n_a]
     Z2 = Z2 @ np.linalg.inv(h_v[active] @ Z2) if n_a else Z2
     Z = np.hstack((Z1, Z2))
     H = Z.T @ L @ Z
@@ -180,21 +179,21 @@ def condense(
 
 
 def _least_change(at: Derivatives) -> np.ndarray:
-    """The Y of least norm with g_v Y = -g_p, shape (n_v, n_p)."""
+    """Return the Y of least norm with g_v Y = -g_p, shape (n_v, n_p)."""
     n_g, n_v = at.g_v.shape
-    whole = csc_array(block_array([[eye_array(n_v), at.g_v.T], [at.g_v, None]]))
+    kkt = csc_array(block_array([[eye_array(n_v), at.g_v.T], [at.g_v, None]]))
     right = np.concatenate((np.zeros((n_v, at.g_p.shape[1])), -at.g_p))
-    return np.asarray(splu(whole).solve(right)[:n_v])
+    return np.asarray(splu(kkt).solve(right)[:n_v])
 
 
 def _convexification(H: np.ndarray, n_a: int) -> np.ndarray:
-    """Lambda, shape (n_a, n_a): S + Lambda's eigenvalues clipped, closed form of section 4.3."""
+    """Return Lambda by clipping the eigenvalues of S + epsilon, section 4.3, shape (n_a, n_a)."""
     free = len(H) - n_a
-    R, mixed, own = H[:free, :free], H[:free, free:], H[free:, free:]
-    S = mixed.T @ np.linalg.solve(R, mixed) - own
+    R, mixed, active_block = H[:free, :free], H[:free, free:], H[free:, free:]
+    S = mixed.T @ np.linalg.solve(R, mixed) - active_block
     values, vectors = np.linalg.eigh(0.5 * (S + S.T))
-    least = LEAST * float(np.trace(R)) / max(free, 1)
-    return np.asarray((vectors * np.maximum(values + least, 0.0)) @ vectors.T)
+    eigenvalue_min = 1e-6 * float(np.trace(R)) / max(free, 1)  # epsilon in the paper
+    return np.asarray((vectors * np.maximum(values + eigenvalue_min, 0.0)) @ vectors.T)
 
 
 def _inequalities(
@@ -203,18 +202,18 @@ def _inequalities(
     active: np.ndarray,
     limits: tuple[np.ndarray, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Inactive inequalities: indices in v, those of `path` in h, and the limits."""
-    least, most = (each - optimum.v for each in limits)
-    low, high = (np.flatnonzero(np.isfinite(each)) for each in limits)
+    """Return the inactive inequalities: indices in v, indices of `path` in h, and limits."""
+    lower, upper = (limit - optimum.v for limit in limits)
+    low, high = (np.flatnonzero(np.isfinite(limit)) for limit in limits)
     is_active = np.zeros(len(at.h), bool)
     is_active[active] = True
-    least[low[is_active[: len(low)]]] = -np.inf
-    most[high[is_active[len(low) : len(low) + len(high)]]] = np.inf
-    rows = np.flatnonzero(np.isfinite(least) | np.isfinite(most))
+    lower[low[is_active[: len(low)]]] = -np.inf
+    upper[high[is_active[len(low) : len(low) + len(high)]]] = np.inf
+    rows = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
     path = len(low) + len(high) + np.flatnonzero(~is_active[len(low) + len(high) :])
     return (
         rows,
         path,
-        np.concatenate((np.minimum(least[rows], 0.0), np.minimum(-at.h[path], 0.0))),
-        np.concatenate((np.maximum(most[rows], 0.0), np.full(len(path), np.inf))),
+        np.concatenate((np.minimum(lower[rows], 0.0), np.minimum(-at.h[path], 0.0))),
+        np.concatenate((np.maximum(upper[rows], 0.0), np.full(len(path), np.inf))),
     )

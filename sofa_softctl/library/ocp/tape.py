@@ -1,7 +1,7 @@
-"""Formulas as tapes: lists of scalar operations, which need no CasADi.
+"""Formulas as tapes: lists of scalar operations, which do not need CasADi.
 
-A library's file holds the formulas of its problem in this form, so that answers are simulated and
-corrected wherever the file is.
+A library's file contains the formulas of its problem as tapes, so the file suffices to simulate and
+correct answers.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from sofa_softctl.library.ocp.kernels.formulas import OPERATIONS, Code, run, run
 from sofa_softctl.library.ocp.native import native
 
 DAMAGED = (ValueError, KeyError, OSError, EOFError, BadZipFile, RuntimeError, zlib.error)
-"""What a damaged .npz file raises; RuntimeError: of a compression or encryption that is none."""
+"""Errors that reading a damaged .npz file raises; RuntimeError: invalid compression or
+encryption."""
 _VERSION = 1
-"""Of this list and the arrays."""
+"""Version of OPERATIONS and of the arrays in files."""
 
 
 class Tape:
-    """A function of a vector of numbers.
+    """Function of a vector of numbers, as a list of operations.
 
     Args:
-        code: Its operations.
+        code: Operations of the function.
 
     Raises:
         LibraryError: The operations do not fit each other: the file is damaged.
@@ -38,49 +39,56 @@ class Tape:
     def __init__(self, code: Code) -> None:
         rows = code.rows
         kinds, to, a, b = rows.T if rows.size else np.empty((4, 0), int)
-        const, given, gives = (kinds == OPERATIONS.index(n) for n in ("CONST", "INPUT", "OUTPUT"))
-        inner = ~(const | given)
-        allowed = (
+        is_constant, is_input, is_output = (
+            kinds == OPERATIONS.index(n) for n in ("CONST", "INPUT", "OUTPUT")
+        )
+        has_arguments = ~(is_constant | is_input)
+        is_valid = (
             ((0 <= kinds) & (kinds < len(OPERATIONS))).all()
-            and ((0 <= to) & (to < np.where(gives, code.outputs, code.memory))).all()
+            and ((0 <= to) & (to < np.where(is_output, code.outputs, code.memory))).all()
             and (
                 (0 <= a)
-                & (a < np.select([const, given], [len(code.constants), code.inputs], code.memory))
+                & (
+                    a
+                    < np.select(
+                        [is_constant, is_input], [len(code.constants), code.inputs], code.memory
+                    )
+                )
             ).all()
-            and ((0 <= b) & (b < code.memory))[inner].all()
+            and ((0 <= b) & (b < code.memory))[has_arguments].all()
         )
-        if rows.ndim != 2 or rows.shape[1] != 4 or not allowed:
+        if rows.ndim != 2 or rows.shape[1] != 4 or not is_valid:
             raise LibraryError("The formulas are damaged: an operation has no such argument.")
         self.code = code
         self._memory = np.empty(code.memory)
         self._fast = dict[tuple[int, int, int], Code]()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without addresses of this process."""
+        """Return the state without machine code, whose addresses only this process knows."""
         return vars(self) | {"_fast": {}}
 
-    def fast(self, states: int, inputs: int, constants: int) -> Code:
-        """The code of a tape of (x, u, z, p): `sorted`, and as machine code where that is possible.
+    def fast_code(self, states: int, inputs: int, constants: int) -> Code:
+        """Return the sorted code of a tape of (x, u, z, p), with machine code if possible.
 
-        It is of this process. Derivatives are those by x, u and z.
+        The code is valid only in this process. Derivatives are with respect to x, u and z.
         """
         key = states, inputs, constants
         if key not in self._fast:
-            code, arguments = self.sorted(states, inputs), states + inputs + constants
-            found = native(code, arguments)
+            code, arguments = self.sort_by_dependence(states, inputs), states + inputs + constants
+            addresses = native(code, arguments)
             self._fast[key] = code._replace(
-                native=found.values, native_slopes=found.slopes, arguments=arguments
+                native=addresses.values, native_slopes=addresses.slopes, arguments=arguments
             )
         return self._fast[key]
 
     @classmethod
-    def of(cls, function: Any) -> Tape:
-        """The tape of a CasADi function of scalar symbols, with one dense column as result.
+    def from_function(cls, function: Any) -> Tape:
+        """Convert a CasADi function of scalar symbols with one dense column as result.
 
-        Arguments follow each other in one vector.
+        The tape takes all arguments concatenated in one vector.
 
         Raises:
-            LibraryError: It has an operation that is none of OPERATIONS.
+            LibraryError: An operation is not in OPERATIONS.
         """
         import casadi as ca
 
@@ -90,23 +98,23 @@ class Tape:
         for k in range(function.n_instructions()):
             operation = function.instruction_id(k)
             if operation not in names:
-                every = (name for name in dir(ca) if name.startswith("OP_"))
-                word = next(name for name in every if getattr(ca, name) == operation)
+                operations = (name for name in dir(ca) if name.startswith("OP_"))
+                full_name = next(name for name in operations if getattr(ca, name) == operation)
                 raise LibraryError(
-                    f"'{function.name()}' has the operation {word[3:].lower()}, which "
+                    f"'{function.name()}' has the operation {full_name[3:].lower()}, which "
                     f"libraries cannot evaluate. Known: {', '.join(OPERATIONS[4:]).lower()}."
                 )
             number = names[operation]
-            to, takes = function.instruction_output(k), function.instruction_input(k)
+            to, sources = function.instruction_output(k), function.instruction_input(k)
             if OPERATIONS[number] == "CONST":
                 constants.append(float(function.instruction_constant(k)))
                 row = [number, to[0], len(constants) - 1, 0]
             elif OPERATIONS[number] == "INPUT":
-                row = [number, to[0], int(starts[takes[0]]) + takes[1], 0]
+                row = [number, to[0], int(starts[sources[0]]) + sources[1], 0]
             elif OPERATIONS[number] == "OUTPUT":
-                row = [number, to[1], takes[0], takes[0]]
+                row = [number, to[1], sources[0], sources[0]]
             else:
-                row = [number, to[0], takes[0], takes[-1]]
+                row = [number, to[0], sources[0], sources[-1]]
             rows.append(row)
         code = Code(
             np.array(rows, np.int64).reshape(-1, 4),
@@ -117,36 +125,40 @@ class Tape:
         )
         return cls(code)
 
-    def __call__(self, *given: Any) -> np.ndarray:
-        """The results at arguments, shape (outputs,).
+    def __call__(self, *arguments: Any) -> np.ndarray:
+        """Return the results at arguments, shape (outputs,).
 
         Raises:
-            ValueError: They have another number of arguments.
+            ValueError: The number of arguments is wrong.
         """
-        vector = np.concatenate([np.ravel(each) for each in given]) if given else np.empty(0)
+        vector = (
+            np.concatenate([np.ravel(argument) for argument in arguments])
+            if arguments
+            else np.empty(0)
+        )
         if len(vector) != self.code.inputs:
             raise ValueError(f"The formula takes {self.code.inputs} numbers, got {len(vector)}.")
         out = np.zeros(self.code.outputs)
         run(self.code, self._memory, np.ascontiguousarray(vector, float), out)
         return out
 
-    def slopes(self, given: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Derivatives by the arguments first to last - 1, shape (outputs, last - first)."""
+    def slopes(self, arguments: np.ndarray, first: int, last: int) -> np.ndarray:
+        """Return the derivatives by arguments first to last - 1, shape (outputs, last - first)."""
         code, count = self.code, last - first
         along, out = np.zeros((code.inputs, count)), np.zeros(code.outputs)
         along[first:last] = np.eye(count)
-        found, turns = np.zeros((code.outputs, count)), np.empty((code.memory, count))
-        run_slopes(code, self._memory, turns, np.ascontiguousarray(given), along, out, found)
-        return found
+        result, turns = np.zeros((code.outputs, count)), np.empty((code.memory, count))
+        run_slopes(code, self._memory, turns, np.ascontiguousarray(arguments), along, out, result)
+        return result
 
-    def sorted(self, states: int, inputs: int) -> Code:
-        """The code of a tape of (x, u, z, p), sorted by what operations depend on.
+    def sort_by_dependence(self, states: int, inputs: int) -> Code:
+        """Return the code of a tape of (x, u, z, p), sorted by the dependences of operations.
 
-        First come those of z and p alone, then those of u, then those of x. Each has a place of its
-        own in memory, so that while u stays the last ones can be evaluated alone.
+        Operations of only z and p come first, then operations of u, then of x. Each has its own
+        memory, so while u is constant only the last ones need to be evaluated.
 
         Raises:
-            LibraryError: An operation has an argument that none before it gives.
+            LibraryError: An argument of an operation is not the result of an earlier one.
         """
         code, level, rows = self.code, list[int](), []
         place = dict[int, int]()
@@ -176,20 +188,23 @@ class Tape:
         )
 
     def depends(self, first: int, last: int) -> np.ndarray:
-        """Whether results depend on the arguments first to last - 1, shape (outputs,)."""
-        touched, found = np.zeros(self.code.memory, bool), np.zeros(self.code.outputs, bool)
+        """Return a mask of results that depend on arguments first to last - 1, shape (outputs,)."""
+        touched, result_depends = (
+            np.zeros(self.code.memory, bool),
+            np.zeros(self.code.outputs, bool),
+        )
         for kind, to, a, b in self.code.rows:
             name = OPERATIONS[kind]
             if name == "OUTPUT":
-                found[to] = touched[a]
+                result_depends[to] = touched[a]
             elif name in ("CONST", "INPUT"):
                 touched[to] = name == "INPUT" and first <= a < last
             else:
                 touched[to] = touched[a] or touched[b]
-        return found
+        return result_depends
 
     def to_bytes(self) -> bytes:
-        """The tape as an .npz file."""
+        """Return the tape as an .npz file."""
         code, buffer = self.code, io.BytesIO()
         sizes = np.array([_VERSION, code.memory, code.inputs, code.outputs])
         np.savez(buffer, allow_pickle=False, rows=code.rows, constants=code.constants, sizes=sizes)
@@ -197,14 +212,14 @@ class Tape:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Tape:
-        """The tape from `to_bytes`.
+        """Read a tape from `to_bytes`.
 
         Raises:
-            LibraryError: It is damaged, or of another version.
+            LibraryError: The tape is damaged, or of another version.
         """
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                form, memory, inputs, outputs = (int(each) for each in arrays["sizes"])
+                form, memory, inputs, outputs = (int(size) for size in arrays["sizes"])
                 rows = np.ascontiguousarray(arrays["rows"], np.int64)
                 constants = np.ascontiguousarray(arrays["constants"], float)
         except DAMAGED as reason:
@@ -216,11 +231,11 @@ class Tape:
     @cached_property
     def digest(self) -> str:
         """Digest of operations and constants."""
-        code, found = self.code, sha256()
+        code, sha = self.code, sha256()
         for array in (
             code.rows,
             code.constants,
             np.array([code.memory, code.inputs, code.outputs], np.int64),
         ):
-            found.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
-        return found.hexdigest()
+            sha.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+        return sha.hexdigest()

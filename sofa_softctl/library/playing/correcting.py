@@ -1,4 +1,4 @@
-"""Controller that plays a library's motions and corrects each once by measurements."""
+"""Controller that plays a library's trajectories and corrects each once by measurements."""
 
 from __future__ import annotations
 
@@ -19,99 +19,119 @@ from sofa_softctl.scene.control.report import History
 from sofa_softctl.scene.control.system import ComplianceSystem
 
 Correct = Callable[[np.ndarray, Motion, np.ndarray, np.ndarray], tuple[Motion, ArrayLike]]
-"""(parameters, motion, efforts (K + 1, n_lines) before it and in each step since, measurements
-(K + 1, ...) at the same instants) -> motion for the rest of the time, and what was estimated."""
+"""(parameters, trajectory, efforts (K + 1, cables) before it and in each step since, measurements
+(K + 1, ...) at the same instants) -> trajectory for the remaining time, estimate."""
 
-AS_PLANNED = "The motion goes on as planned: nothing was found to correct it by."
-"""Message where `correct` gives the motion that it was given."""
+AS_PLANNED = "The motion is left as planned: no correction was found."
+"""Message if `correct` returns its argument."""
 
 
 class CorrectingLibraryController(LibraryController):
-    """A LibraryController that corrects each motion once.
+    """LibraryController that corrects each trajectory once.
 
-    The robot is measured at the start of a motion and after each step. When the time `after` has
-    passed, `correct` gives the motion for the rest. Where that is the motion itself, `message` and
-    the summary of a run say that it went on as planned.
+    The robot is measured at the start of a trajectory and after each step. At the time `after`,
+    `correct` returns the trajectory for the remaining time. If that is its argument, `message` and
+    the summary of the run report that nothing was corrected.
 
     Args:
-        measure: Gives the present measurement, an array of always the same shape.
-        correct: Gives the motion for the rest of the time, such as a `ChainCorrection`; the one
-            that it was given where it has no better one.
-        after: Time from the start of a motion to its correction [time].
-        given: Options of a LibraryController.
+        measure: Returns the present measurement, an array of constant shape.
+        correct: Returns the trajectory for the remaining time, such as a `ChainCorrection`, or its
+            argument if it has no better one.
+        after: Time from the start of a trajectory to its correction [time].
+        controller_options: Options of a LibraryController.
 
     Data:
-        estimate: What `correct` estimated, of the last corrected motion.
+        estimate: Estimate by `correct` for the last corrected trajectory.
         correction_time: Computing time of the last correction [s].
 
     Raises:
-        SceneError: See LibraryController.
+        SceneError: An option is wrong, as for LibraryController.
     """
 
     def __init__(
-        self, *, measure: Callable[[], ArrayLike], correct: Correct, after: float, **given: Any
+        self,
+        *,
+        measure: Callable[[], ArrayLike],
+        correct: Correct,
+        after: float,
+        **controller_options: Any,
     ) -> None:
-        options.check_signature(LibraryController, (), given, self.made_at)
-        super().__init__(**given)
+        options.check_signature(LibraryController, (), controller_options, self.made_at)
+        super().__init__(**controller_options)
         self.measure = options.function(self, "measure", measure, "measure()")
         self.correct = options.function(
             self, "correct", correct, "correct(p, motion, effort, measured)", *4 * (None,)
         )
         self.after = options.number(self, "after", after, options.POSITIVE)
         self.factors: Any = None
-        self.add_output("estimate", [np.nan], "What the correction estimated.")
-        self.add_output("correction_time", [0.0], "Time that the correction took [s].")
+        self.add_output("estimate", [np.nan], "Estimate of the last correction.")
+        self.add_output("correction_time", [0.0], "Computing time of the last correction [s].")
         self.reset()
 
     def reset(self) -> None:
-        """Forget motion, measurements and outputs; lines pull as at first."""
+        """Clear trajectory, measurements and outputs; restore the initial forces of the cables."""
         super().reset()
-        self.keep(noted=None, efforts=[], seen=[], corrected=False, kept=0)
+        self.keep(
+            samples_start=None, efforts=[], measurements=[], is_corrected=False, uncorrected=0
+        )
         for name, value in (("estimate", np.nan), ("correction_time", 0.0)):
             if name in self.outputs:
                 self.outputs[name].value = [value]
 
     def snapshot(self) -> dict[str, Any]:
-        """State that persists over steps."""
-        own = {"noted": self.noted, "corrected": self.corrected, "kept": self.kept}
-        lists = {"efforts": list(self.efforts), "seen": list(self.seen)}
-        return {**super().snapshot(), **own, **lists}
+        """Return the state that persists over steps."""
+        motion_state = {
+            "samples_start": self.samples_start,
+            "is_corrected": self.is_corrected,
+            "uncorrected": self.uncorrected,
+        }
+        samples = {"efforts": list(self.efforts), "measurements": list(self.measurements)}
+        return {**super().snapshot(), **motion_state, **samples}
 
     @override
     def summary(self, history: History) -> LibrarySummary:
-        return replace(super().summary(history), kept=self.kept)
+        return replace(super().summary(history), uncorrected=self.uncorrected)
 
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Measure, correct the motion if it is time, and go on."""
+        """Measure, correct the trajectory if it is time, and continue it."""
         self._observe(event)
         super().onAnimateBeginEvent(event)
 
     @pauses_on_error
     def _observe(self, event: Any) -> None:
-        """Note what was measured and pulled up to now, as far as it belongs to the motion."""
+        """Record measurement and forces, and correct the trajectory if it is time."""
         del event
         if self.factors is None:
             system = ComplianceSystem(self.root)
             self.keep(factors=[system.effort_factor(line) for line in self.lines])
-        if self.motion is None or self.begun != self.noted:  # only the last sample belongs to it
-            self.keep(efforts=self.efforts[-1:], seen=self.seen[-1:], noted=self.begun)
-            self.keep(corrected=False)
+        if (
+            self.motion is None or self.motion_start != self.samples_start
+        ):  # only the last sample belongs to it
+            self.keep(
+                efforts=self.efforts[-1:],
+                measurements=self.measurements[-1:],
+                samples_start=self.motion_start,
+            )
+            self.keep(is_corrected=False)
         pairs = zip(self.lines, self.factors, strict=True)
         pulls = [line.value.value[0] / factor for line, factor in pairs]
-        self.keep(efforts=[*self.efforts, pulls], seen=[*self.seen, self._measured()])
-        if self.motion is None or self.corrected:
+        self.keep(
+            efforts=[*self.efforts, pulls],
+            measurements=[*self.measurements, self._read_measurement()],
+        )
+        if self.motion is None or self.is_corrected:
             return
-        if float(self.time.value) < self.begun + self.after - 1e-9:
+        if float(self.time.value) < self.motion_start + self.after - 1e-9:
             return
         begin = perf_counter()
-        given = (self.motion, np.array(self.efforts), np.array(self.seen))
-        motion, found = self.correct(self.asked, *given)
+        trajectory_and_samples = (self.motion, np.array(self.efforts), np.array(self.measurements))
+        motion, estimate = self.correct(self.motion_parameters, *trajectory_and_samples)
         if motion is self.motion:
-            self.keep(kept=self.kept + 1)
+            self.keep(uncorrected=self.uncorrected + 1)
             self.outputs["message"].value = AS_PLANNED
-        self.keep(motion=motion, corrected=True)
-        self.outputs["estimate"].value = np.atleast_1d(np.asarray(found, float))
+        self.keep(motion=motion, is_corrected=True)
+        self.outputs["estimate"].value = np.atleast_1d(np.asarray(estimate, float))
         self.outputs["correction_time"].value = [perf_counter() - begin]
 
-    def _measured(self) -> np.ndarray:
+    def _read_measurement(self) -> np.ndarray:
         return np.array(self.measure(), float)

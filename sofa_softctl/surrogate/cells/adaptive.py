@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.surrogate.cells.cells import REFUSED
-from sofa_softctl.surrogate.cells.interpolant import SHRINKS, Interpolant, output_rows
+from sofa_softctl.surrogate.cells.cells import UNUSABLE
+from sofa_softctl.surrogate.cells.interpolant import ERROR_RATIO_PER_LEVEL, Interpolant, output_rows
 from sofa_softctl.surrogate.grid.corners import FAILED, Key, coarser
 from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.store import Store
@@ -17,9 +17,9 @@ from sofa_softctl.surrogate.grid.store import Store
 class AdaptiveGrid(Interpolant):
     """Tree of cells; a point is interpolated by the spline of its leaf.
 
-    The error of a cell is estimated at its first query: above the tolerance it is split into 2^d,
-    and the query continues in the child with the point. Cells without queries are not evaluated.
-    Refused cells are also split: some children may have no failed corner.
+    The error of a cell is estimated at its first query. Above the tolerance the cell is split into
+    2^d, and the query continues in the child that contains the point. Cells without queries are not
+    evaluated. Unusable cells are also split, since some children may have no failed corner.
 
     The value is continuous between leaves of one level. Between leaves of different levels it
     jumps, by the difference of their errors on the face: of the order of the tolerance.
@@ -32,7 +32,7 @@ class AdaptiveGrid(Interpolant):
         exact, spacing, origin, store, executor, lower, upper: As for `Grid`.
         tolerance: Estimated error of the value above which a cell is split [output].
         level: Level of the smallest cells, spacing / 2^level, which are not split; may be set.
-        rows: Outputs in the error; None: all.
+        rows: Outputs in the error; by default all.
 
     Source: Jia, Pan, Manocha 2019, section IV-C, has one spacing at a time; this is a departure.
     """
@@ -76,19 +76,18 @@ class AdaptiveGrid(Interpolant):
         return dict(sorted(counts.items()))
 
     def error_estimate(self, points: ArrayLike) -> np.ndarray:
-        """Estimated largest error of the value in the leaf of each point. Evaluates nothing.
+        """Estimate the largest error of the value in the leaf of each point, without evaluations.
 
-        It is the estimate for splitting. Below level 0, the largest error of the parent's spline at
-        the corners of the cell, which are evaluated anyway, divided by 2^4, as for `Grid`. On level
-        0, and where the parent is refused, the error in the middle, which is evaluated for that: a
-        corner of the children.
+        This is the estimate for splitting. Above level 0 it is the largest error of the parent's
+        spline at the corners of the cell, divided by 2^4, as for `Grid`. On level 0, and if the
+        parent is unusable, it is the error in the middle of the cell, a corner of its children.
 
         Returns:
-            Shape (m,) [output]; NaN outside, in refused cells, and without an earlier query.
+            Shape (m,) [output]; NaN outside, in unusable cells, and without an earlier query.
         """
         points = self._points(points)
         estimate = np.full(len(points), np.nan)
-        waiting = np.flatnonzero(self._inside(points))
+        waiting = np.flatnonzero(self._is_within_bounds(points))
         for level in range(self.level + 1):
             keys = self.cell_keys(points[waiting], level)
             estimate[waiting] = [self._estimates.get(key, np.nan) for key in keys]
@@ -98,7 +97,7 @@ class AdaptiveGrid(Interpolant):
         return estimate
 
     def _locate(self, points: np.ndarray) -> np.ndarray:
-        number = np.full(len(points), REFUSED)
+        number = np.full(len(points), UNUSABLE)
         waiting = np.arange(len(points))
         for level in range(self.level + 1):
             keys = self.cell_keys(points[waiting], level)
@@ -113,37 +112,37 @@ class AdaptiveGrid(Interpolant):
         return key[0] < self.level and not self._estimates[key] <= self.tolerance
 
     def _judge(self, keys: list[Key]) -> None:
-        """Estimate the errors of cells of one level; NaN where that is not possible."""
-        self.cells.want(keys)
+        """Estimate the errors of cells of one level; NaN if a cell is unusable."""
+        self.cells.add_cells(keys)
         numbers = dict(zip(keys, self.cells.find(keys), strict=True))
-        alone = [key for key in keys if numbers[key] != REFUSED and self._parent(key) is None]
-        self.corners.want(map(_middle, alone))
+        roots = [key for key in keys if numbers[key] != UNUSABLE and self._parent(key) is None]
+        self.corners.evaluate_missing(map(_middle, roots))
         for key in keys:
-            number, parent = self.cells.known(key), self._parent(key)
-            if number is None or number == REFUSED:
+            number, parent = self.cells.cell_number(key), self._parent(key)
+            if number is None or number == UNUSABLE:
                 self._estimates[key] = np.nan
             elif parent is None:
                 self._estimates[key] = self._error_in_the_middle(key, number)
             else:
                 surplus = self.cells.surplus(number, parent, self._rows)
-                self._estimates[key] = surplus / SHRINKS
+                self._estimates[key] = surplus / ERROR_RATIO_PER_LEVEL
 
     def _error_in_the_middle(self, key: Key, number: int) -> float:
         corner = self.corners.number(_middle(key))
         if corner is None or corner == FAILED:
             return np.nan
         u = self.corners.points[[corner]]
-        found, _ = self.cells.evaluate(np.array([number]), u, self._rows, False)
+        value, _ = self.cells.evaluate(np.array([number]), u, self._rows, False)
         exact = self.corners.data[corner, 0]
-        return float(np.abs(found[0] - (exact if self._rows is None else exact[self._rows])).max())
+        return float(np.abs(value[0] - (exact if self._rows is None else exact[self._rows])).max())
 
     def _parent(self, key: Key) -> int | None:
-        """Number of the parent, or None without a usable one."""
-        number = self.cells.known(coarser(key)) if key[0] else None
-        return None if number == REFUSED else number
+        """Return the number of the parent, or None without a usable one."""
+        number = self.cells.cell_number(coarser(key)) if key[0] else None
+        return None if number == UNUSABLE else number
 
 
 def _middle(key: Key) -> Key:
-    """The corner of the next level in the middle of a cell."""
+    """Return the corner of the next level in the middle of a cell."""
     level, *index = key
     return (level + 1, *(2 * i + 1 for i in index))

@@ -10,15 +10,15 @@ from sofa_softctl.surrogate.cells import spline
 from sofa_softctl.surrogate.grid.branches import Branches
 from sofa_softctl.surrogate.grid.corners import FAILED, Corners, Key
 
-REFUSED = -1
-"""Number of an unusable cell, and of points in no cell."""
+UNUSABLE = -1
+"""Number of unusable cells, and of points outside all cells."""
 
 
 class GridCells:
-    """Cells with known corners, in arrays that grow.
+    """Cells with known corners, in growing arrays.
 
     Args:
-        corners: Their corners.
+        corners: Corners of the cells.
     """
 
     def __init__(self, corners: Corners) -> None:
@@ -28,44 +28,44 @@ class GridCells:
         self.middle = np.empty((0, d))
         """Middle of each cell [input], shape (capacity, d)."""
         self.half = np.empty((0, d))
-        """Half its spacing [input], shape (capacity, d)."""
+        """Half the spacing of each cell [input], shape (capacity, d)."""
         self.rows = np.empty((0, 1 << d), np.int64)
-        """Rows of its corners in `corners.data`, shape (capacity, 2^d)."""
+        """Rows of the corners of each cell in `corners.data`, shape (capacity, 2^d)."""
         self.branches = Branches(corners)
         self._offsets = ((spline.signs(d) + 1) // 2).tolist()
         self._edges = _edges(spline.signs(d))
         self._numbers: dict[Key, int] = {}
 
     def find(self, keys: Iterable[Key]) -> list[int | None]:
-        """Numbers of cells; `REFUSED`, or None for unknown ones."""
+        """Return the numbers of cells: `UNUSABLE`, or None for unknown cells."""
         return [self._numbers.get(key) for key in keys]
 
-    def want(self, keys: Iterable[Key]) -> None:
-        """Add cells; their corners are evaluated first, all together."""
-        new = [key for key in dict.fromkeys(keys) if self.known(key) is None]
-        self.corners.want(corner for key in new for corner in self.corner_keys(key))
+    def add_cells(self, keys: Iterable[Key]) -> None:
+        """Add cells; all their corners are evaluated first."""
+        new = [key for key in dict.fromkeys(keys) if self.cell_number(key) is None]
+        self.corners.evaluate_missing(corner for key in new for corner in self.corner_keys(key))
         for key in new:
-            if self.known(key) is None:
-                self._number(key, self.branches.follow(self.corner_keys(key), self._edges))
+            if self.cell_number(key) is None:
+                self._number(key, self.branches.find_rows(self.corner_keys(key), self._edges))
 
-    def known(self, key: Key) -> int | None:
-        """Number of a cell, `REFUSED`, or None if that requires evaluations."""
+    def cell_number(self, key: Key) -> int | None:
+        """Return the number of a cell, `UNUSABLE`, or None if that requires evaluations."""
         if key in self._numbers:
             return self._numbers[key]
-        asked = [self.corners.number(corner) for corner in self.corner_keys(key)]
-        if FAILED in asked:
+        corner_numbers = [self.corners.number(corner) for corner in self.corner_keys(key)]
+        if FAILED in corner_numbers:
             return self._number(key, None)
-        rows = [row for row in asked if row is not None]
-        if len(rows) < len(asked) or not self.branches.fits(rows, self._edges):
+        rows = [row for row in corner_numbers if row is not None]
+        if len(rows) < len(corner_numbers) or not self.branches.is_one_branch(rows, self._edges):
             return None
         return self._number(key, rows)
 
     def _number(self, key: Key, rows: list[int] | None) -> int:
-        """Number a cell whose corners have these rows; None refuses it."""
+        """Number a cell whose corners have these rows; None makes it unusable."""
         if rows is None:
-            self._numbers[key] = REFUSED
+            self._numbers[key] = UNUSABLE
             self.corners.counts.refused += 1
-            return REFUSED
+            return UNUSABLE
         if self.size == len(self.rows):
             self._grow()
         number = self.size
@@ -78,7 +78,7 @@ class GridCells:
         return number
 
     def corner_keys(self, key: Key) -> list[Key]:
-        """Keys of the corners of a cell on its own level, in the order of `spline.signs`."""
+        """Return the keys of a cell's corners on its level, in the order of `spline.signs`."""
         level, *index = key
         return [
             (level, *(i + o for i, o in zip(index, offset, strict=True)))
@@ -88,21 +88,21 @@ class GridCells:
     def evaluate(
         self, number: np.ndarray, points: np.ndarray, rows: np.ndarray | None, gradient: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Splines of cells, shape (m,), at points, shape (m, d). See `spline.evaluate`."""
+        """Evaluate the splines of cells (m,) at points (m, d), see `spline.evaluate`."""
         xi, half, corners = self.places(number, points)
         return spline.evaluate(xi, half, corners, self.corners.data, rows=rows, gradient=gradient)
 
     def curvature(
         self, number: np.ndarray, points: np.ndarray, w: np.ndarray, rows: np.ndarray | None
     ) -> np.ndarray:
-        """Second derivatives of w . f, shape (m, d, d). See `spline.curvature`."""
+        """Return second derivatives of w . f, shape (m, d, d), see `spline.curvature`."""
         xi, half, corners = self.places(number, points)
         return spline.curvature(xi, half, corners, self.corners.data, w, rows=rows)
 
     def surplus(self, number: int, parent: int, rows: np.ndarray | None) -> float:
-        """Largest error of the parent's spline at the corners of a cell, over the outputs.
+        """Return the largest error of the parent's spline at the corners of a cell, over outputs.
 
-        These are exact errors of the parent, also in its middle, a corner of each child.
+        These errors of the parent are exact; its middle is a corner of each child.
         """
         at = self.rows[number]
         points = self.corners.points[at]
@@ -111,10 +111,10 @@ class GridCells:
         return float(np.abs(coarse - (exact if rows is None else exact[:, rows])).max())
 
     def own_estimate(self, number: int, rows: np.ndarray | None) -> float:
-        """Estimated largest error of a cell's spline from its own corners, over the outputs.
+        """Estimate the largest error of a cell's spline from its corners, over the outputs.
 
-        The third-order terms along its edges, 4/27 |2 (f0 - f1) + h (f0' + f1')|: what a spline of
-        order three would miss, so rather too large for one of order four.
+        These are the third-order terms along the edges, 4/27 |2 (f0 - f1) + h (f0' + f1')|, the
+        error of a spline of order three, so too large for order four.
         """
         at, (first, second) = self.rows[number], self._edges.T
         data = self.corners.data[at] if rows is None else self.corners.data[at][..., rows]
@@ -128,7 +128,7 @@ class GridCells:
     def places(
         self, number: np.ndarray, points: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Position in the cell, half its spacing and rows of its corners, of each point."""
+        """Return for each point its position in the cell, half the spacing, and corner rows."""
         half = self.half[number]
         return (points - self.middle[number]) / half, half, self.rows[number]
 
@@ -141,6 +141,6 @@ class GridCells:
 
 
 def _edges(signs: np.ndarray) -> np.ndarray:
-    """Pairs of corners of a cell that differ in one coordinate, shape (d 2^(d-1), 2)."""
+    """Return the pairs of corners that differ in one coordinate, shape (d 2^(d-1), 2)."""
     differ = (signs[:, None] != signs[None]).sum(axis=2)
     return np.argwhere(np.triu(differ == 1))

@@ -8,11 +8,11 @@ The element is the serendipity element of Adini, Clough and Melosh in d dimensio
 
 They have value 1 (slope 1 in direction i) at their own corner and all else 0 at every corner, and
 the (1 + d) 2^d of them contain all polynomials of degree three. So the error of the value is
-O(h^4) and that of the gradient O(h^3), as for tensor-product Hermite splines, but without their
-mixed derivatives d2f/dx dy, ..., which a simulation does not give; tensor splines with mixed
-derivatives of zero are of order two.
+O(h^4), of the gradient O(h^3), as for tensor-product Hermite splines, but without their mixed
+derivatives d2f/dx dy, ..., which a simulation does not give; tensor splines with mixed derivatives
+of zero are of order two.
 
-Continuity: on a face the value depends on the face's own corners alone, so it is continuous
+Continuity: on a face the value depends only on the corners of the face, so it is continuous
 everywhere (C0), and the gradient is continuous at corners (C1). Across a face the derivative along
 its normal jumps by O(h^3), the order of its error. Measured, root mean squares for the function of
 tests/surrogate/grid/cells/test_spline.py, whose slopes are about 1: in d = 2 the error of the value
@@ -34,26 +34,26 @@ DIMENSIONS = range(1, 9)
 
 
 def signs(d: int) -> np.ndarray:
-    """Signs of the corners of a cell in their order, shape (2^d, d): bit i of c set: s_i = +1."""
+    """Return the signs of a cell's corners, shape (2^d, d): s_i = +1 if bit i of c is set."""
     if d not in DIMENSIONS:
         raise ValueError(f"Splines are for 1 to {DIMENSIONS[-1]} inputs. Got: {d}")
     return np.where((np.arange(1 << d)[:, None] >> np.arange(d)) & 1, 1, -1)
 
 
 def weights(xi: np.ndarray) -> np.ndarray:
-    """Weights of the values (0) and gradients (1 + i) at the corners.
+    """Return the weights of the values (0) and gradients (1 + i) at the corners.
 
     Args:
         xi: Positions in the cell [-1, 1]^d, shape (m, d).
 
     Returns:
-        Shape (m, 2^d, 1 + d). Those of gradients are for d / d xi: times h_i / 2 for d / dx_i.
+        Shape (m, 2^d, 1 + d). Weights of gradients d / d xi; for d / dx_i multiply by h_i / 2.
     """
     return kernels.weights(_contiguous(xi))[..., 0]
 
 
 def weight_hessians(xi: np.ndarray) -> np.ndarray:
-    """Second derivatives of `weights` by xi, shape (m, 2^d, 1 + d, d, d)."""
+    """Return the second derivatives of `weights` by xi, shape (m, 2^d, 1 + d, d, d)."""
     return kernels.weight_hessians(_contiguous(xi))
 
 
@@ -66,16 +66,15 @@ def evaluate(
     rows: np.ndarray | None = None,
     gradient: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Values and gradients of the splines at points, each in its own cell.
+    """Evaluate the splines and their gradients at points, each in its cell.
 
     Args:
         xi: Position of each point in its cell [-1, 1]^d, shape (m, d).
-        half: Half the spacing of its cell [input], shape (m, d) or (d,).
-        corners: Row of `data` of each corner of its cell, in the order of `signs`,
-            shape (m, 2^d).
+        half: Half the spacing of each point's cell [input], shape (m, d) or (d,).
+        corners: Row of `data` of each corner of the cell, in the order of `signs`, shape (m, 2^d).
         data: Value (0) and gradient (1 + i) [output / input] at corners, shape (c, 1 + d, n).
-        rows: Selected outputs, shape (k,); None: all n.
-        gradient: Whether to compute the gradient; it takes d times the time of the value.
+        rows: Selected outputs, shape (k,); by default all n.
+        gradient: Compute the gradient, which takes d times the time of the value.
 
     Returns:
         Value, shape (m, k), and gradient by the inputs, shape (m, k, d), or (0, k, d)
@@ -88,7 +87,7 @@ def evaluate(
     slope = np.empty((m if gradient else 0, k, d))
     half = _contiguous(np.broadcast_to(half, (m, d)))
     if k:
-        kernels.evaluate(xi, half, corners, data, _chosen(rows), value, slope)
+        kernels.evaluate(xi, half, corners, data, _row_indices(rows), value, slope)
     return value, slope
 
 
@@ -101,7 +100,7 @@ def curvature(
     *,
     rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Second derivatives of the weighted sum w . f, without those of each output.
+    """Return the second derivatives of the weighted sum w . f.
 
     Its error is O(h^2), and so are its jumps between cells.
 
@@ -120,12 +119,12 @@ def curvature(
     half = _contiguous(np.broadcast_to(half, xi.shape))
     if k == 0:
         return np.zeros((*xi.shape, xi.shape[1]))
-    return kernels.curvature(xi, half, corners, data, _chosen(rows), w)
+    return kernels.curvature(xi, half, corners, data, _row_indices(rows), w)
 
 
 def _contiguous(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array, float)
 
 
-def _chosen(rows: np.ndarray | None) -> np.ndarray:
+def _row_indices(rows: np.ndarray | None) -> np.ndarray:
     return np.empty(0, np.int64) if rows is None else np.ascontiguousarray(rows, np.int64)

@@ -20,7 +20,7 @@ def _corner(xi: np.ndarray, c: int, s: np.ndarray, without: np.ndarray) -> tuple
     Args:
         xi: Position in the cell, shape (d,).
         c: Number of the corner.
-        s: Output: its signs, shape (d,).
+        s: Output: signs of the corner, shape (d,).
         without: Output: P without the factor of each direction, shape (d,).
     """
     d = len(xi)
@@ -79,13 +79,13 @@ def _weigh_twice(xi: np.ndarray, s: np.ndarray, without: np.ndarray, H: np.ndarr
                 H[c, 1 + i, k, k] = 0.0
             H[c, 1 + k, k, k] = scale * 2.0 * (s[k] * P + 2.0 * xi[k] * without[k])
             for l in range(k):
-                both = s[k] * s[l] * _without_both(xi, s, k, l)
+                product = s[k] * s[l] * _without_both(xi, s, k, l)
                 q_l = s[l] - 2.0 * xi[l]
                 H[c, 0, k, l] = scale * (
-                    both * Q + s[k] * without[k] * q_l + s[l] * without[l] * q_k
+                    product * Q + s[k] * without[k] * q_l + s[l] * without[l] * q_k
                 )
                 for i in range(d):
-                    H[c, 1 + i, k, l] = scale * s[i] * (xi[i] * xi[i] - 1.0) * both
+                    H[c, 1 + i, k, l] = scale * s[i] * (xi[i] * xi[i] - 1.0) * product
                 H[c, 1 + k, k, l] += scale * s[k] * 2.0 * xi[k] * s[l] * without[l]
                 H[c, 1 + l, k, l] += scale * s[l] * 2.0 * xi[l] * s[k] * without[k]
                 for j in range(1 + d):
@@ -140,14 +140,14 @@ def evaluate(
     value: np.ndarray,
     gradient: np.ndarray,
 ) -> None:
-    """Values and gradients of the splines. See `spline.evaluate`.
+    """Evaluate the splines and their gradients, see `spline.evaluate`.
 
     Args:
         xi: Position in the cell of each point, shape (m, d).
         half: Half the spacing of its cell, shape (m, d).
         corners: Row of `data` of each corner, shape (m, 2^d).
         data: Value and gradient at each corner, shape (c, 1 + d, n).
-        chosen: Selected outputs, in order; empty: all.
+        chosen: Indices of selected outputs; all if it has length 0.
         value: Output, shape (m, number of outputs).
         gradient: Output, shape (m, number of outputs, d); of length 0 without it.
     """
@@ -183,7 +183,7 @@ def curvature(
     chosen: np.ndarray,
     w: np.ndarray,
 ) -> np.ndarray:
-    """Second derivatives of w . f, shape (m, d, d). See `spline.curvature`."""
+    """Return second derivatives of w . f, shape (m, d, d), see `spline.curvature`."""
     m, d = xi.shape
     s, without = np.empty(d), np.empty(d)
     H = np.empty((1 << d, 1 + d, d, d))

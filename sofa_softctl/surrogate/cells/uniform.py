@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sofa_softctl.surrogate.cells.cells import REFUSED
+from sofa_softctl.surrogate.cells.cells import UNUSABLE
 from sofa_softctl.surrogate.cells.interpolant import (
-    SHRINKS,
+    ERROR_RATIO_PER_LEVEL,
     Interpolant,
     InterpolatedValues,
     output_rows,
@@ -19,19 +19,19 @@ __all__ = ["CostlyMap", "Grid", "GridCounts", "InterpolatedValues", "Neighbour",
 
 
 class Grid(Interpolant):
-    """A grid of one spacing at a time, spacing / 2^level; finer levels reuse all corners.
+    """Grid of one spacing at a time, spacing / 2^level; finer levels reuse all corners.
 
-    Corners of queried cells are evaluated at first use, those nearest to a known point first, which
-    is the start of the solve. A failed corner is not tried again, and cells with it are refused:
-    points in them, and outside the bounds, are evaluated by the exact map every time. Corners of
-    cells that reach beyond a bound are evaluated as any others; where that must not be, put the
-    bound at a multiple of the spacing from the origin. Memory: 8 (1 + d) n bytes a corner, 63 kB
-    for d = 4 and n = 1,575, up to twice that as it grows. One thread at a time.
+    Corners of queried cells are evaluated at first use, the one nearest to a known point first,
+    from which its solve starts. A failed corner is not evaluated again, and cells with it are
+    unusable: points in them, and outside the bounds, are evaluated by the exact map every time.
+    Corners of cells across a bound are evaluated, too; to avoid that, choose bounds at multiples of
+    the spacing from the origin. Memory: 8 (1 + d) n bytes per corner, 63 kB for d = 4 and n =
+    1,575, up to twice that while it grows. Not for several threads.
 
     Args:
         exact: The costly map, u (d,) and the nearest known point, or None -> sample.
         spacing: Spacing of level 0 [input], shape (d,), or one for all if another argument gives d.
-        origin: A corner of level 0 [input], shape (d,), or one for all.
+        origin: Corner of level 0 [input], shape (d,), or one number for all.
         store: Samples of earlier runs, and for later ones. Points that failed there count as failed
             here; see `Store.forget_failed`.
         executor: Evaluates corners in parallel; with processes, `exact` must be picklable.
@@ -41,44 +41,44 @@ class Grid(Interpolant):
     """
 
     def error_estimate(self, points: ArrayLike, *, rows: ArrayLike | None = None) -> np.ndarray:
-        """Estimated largest error of the value in the cell of each point. Evaluates nothing.
+        """Estimate the largest error of the value in the cell of each point, without evaluations.
 
-        The largest error of the parent's spline, of the next coarser level, at the corners of the
-        cell and over the outputs, divided by 2^4, for order four. It holds for small spacings, and
-        may miss features between corners. Where there is no such parent, as on level 0 and where
-        the known part of the grid ends: from the cell's own corners, and rather too large.
+        It is the largest error of the parent's spline, of the next coarser level, at the corners of
+        the cell and over the outputs, divided by 2^4 for order four. It holds for small spacings,
+        and may miss features between corners. Without a known parent, as on level 0, it is
+        estimated from the corners of the cell, and too large.
 
         Args:
-            points: The points [input], shape (m, d).
-            rows: Outputs in the error; None: all.
+            points: Points [input], shape (m, d).
+            rows: Outputs in the error; by default all.
 
         Returns:
-            Shape (m,) [output]; NaN outside and in refused cells, where the exact map is asked,
-            and where a corner of the cell is unknown.
+            Shape (m,) [output]; NaN outside, in unusable cells, and if a corner of the cell is
+            unknown.
         """
-        points, chosen = self._points(points), output_rows(rows)
+        points, selected = self._points(points), output_rows(rows)
         estimate = np.full(len(points), np.nan)
-        found: dict[Key, float] = {}
+        estimates: dict[Key, float] = {}
         for p, key in enumerate(self.cell_keys(points, self.level)):
-            if key not in found:
-                found[key] = self._estimate(key, chosen)
-            estimate[p] = found[key]
-        estimate[~self._inside(points)] = np.nan
+            if key not in estimates:
+                estimates[key] = self._estimate(key, selected)
+            estimate[p] = estimates[key]
+        estimate[~self._is_within_bounds(points)] = np.nan
         return estimate
 
     def _estimate(self, key: Key, rows: np.ndarray | None) -> float:
-        cell = self.cells.known(key)
-        if cell is None or cell == REFUSED:
+        cell = self.cells.cell_number(key)
+        if cell is None or cell == UNUSABLE:
             return float("nan")
-        parent = self.cells.known(coarser(key)) if key[0] else None
-        if parent is None or parent == REFUSED:
+        parent = self.cells.cell_number(coarser(key)) if key[0] else None
+        if parent is None or parent == UNUSABLE:
             return self.cells.own_estimate(cell, rows)
-        return self.cells.surplus(cell, parent, rows) / SHRINKS
+        return self.cells.surplus(cell, parent, rows) / ERROR_RATIO_PER_LEVEL
 
     def _locate(self, points: np.ndarray) -> np.ndarray:
         keys = self.cell_keys(points, self.level)
         numbers = self.cells.find(keys)
         if None in numbers:
-            self.cells.want(keys)
+            self.cells.add_cells(keys)
             numbers = self.cells.find(keys)
         return np.array(numbers, np.int64)

@@ -1,7 +1,4 @@
-"""Costs of outputs and of inputs, with derivatives. Reward = -cost.
-
-Points in space as functions of a robot's outputs.
-"""
+"""Costs of outputs and inputs with derivatives (reward = -cost), and points of a robot."""
 
 from __future__ import annotations
 
@@ -13,45 +10,45 @@ import scipy.sparse
 
 
 class OutputCost(Protocol):
-    """A smooth cost of some outputs, a sum over instants."""
+    """Smooth cost of some outputs, a sum over instants."""
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Rows of its m outputs."""
+        """Rows of the m outputs."""
         ...
 
     def value(self, y: np.ndarray) -> float:
-        """Cost of outputs `rows` at all instants, shape (K, m); NaN where it is undefined."""
+        """Return the cost of outputs (K, m) at all instants; NaN if it is undefined."""
         ...
 
     def gradient(self, y: np.ndarray) -> np.ndarray:
-        """Its gradient, shape (K, m)."""
+        """Return the gradient of the cost, shape (K, m)."""
         ...
 
     def hessian(self, y: np.ndarray) -> np.ndarray:
-        """A positive semi-definite approximation of its Hessian at each instant, (K, m, m)."""
+        """Return a positive semi-definite approximation of the Hessian, shape (K, m, m)."""
         ...
 
 
 class InputCost(Protocol):
-    """A convex quadratic cost of the inputs."""
+    """Convex quadratic cost of the inputs."""
 
     def value(self, u: np.ndarray) -> float:
-        """The cost of inputs u, shape (K - 1, m)."""
+        """Return the cost of inputs u, shape (K - 1, m)."""
         ...
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """Its gradient, shape (K - 1, m)."""
+        """Return the gradient of the cost, shape (K - 1, m)."""
         ...
 
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        """Its Hessian between instants, the same for each input, shape (count, count)."""
+        """Return the Hessian between instants, equal for all inputs, shape (count, count)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Following:
-    """1/2 sum_k weight_k |p_k - goal_k|^2: a point, or a laser's spot, follows a path."""
+    """Cost 1/2 sum_k weight_k |p_k - goal_k|^2: a point, or a laser's spot, follows a path."""
 
     probe: Probe
     """Following probe: `Point` or `Laser`."""
@@ -60,7 +57,7 @@ class Following:
     weight: np.ndarray | float = 1.0
     """Weight of each instant [cost / length^2], shape (K,), or one for all."""
     tolerance: float = np.inf
-    """Distance [length] from which on the plan reports that `main` goals were not reached."""
+    """Distance above which the plan reports that `main` goals were not reached [length]."""
 
     def __post_init__(self) -> None:
         for name in ("goal", "weight"):
@@ -78,40 +75,40 @@ class Following:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Rows of its outputs."""
+        """Rows of the outputs."""
         return self.probe.rows
 
     @property
     def main(self) -> np.ndarray:
-        """Which goals are to be reached, shape (K,): those of at least half the largest weight.
+        """Mask of goals that must be reached: weights of at least half the largest, shape (K,).
 
-        Goals of a smaller weight only lead the way to them, and the first one has no effect.
+        Goals of a smaller weight only lead to these, and the first goal has no effect.
         """
         weight = np.array(np.broadcast_to(self.weight, len(self.goal)))
         weight[0] = 0.0
         return (weight > 0.0) & (weight >= 0.5 * weight.max())
 
     def distance(self, y: np.ndarray) -> float:
-        """Largest distance to `main` goals [length]."""
+        """Return the largest distance to `main` goals [length]."""
         return float(self.distances(y).max())
 
     def distances(self, y: np.ndarray) -> np.ndarray:
-        """Distance of each instant [length], shape (K,); 0 where the goal is not `main`."""
+        """Return the distance from each goal [length], shape (K,); 0 if it is not `main`."""
         error, _ = self._error(y)
         return np.where(self.main, np.linalg.norm(error, axis=1), 0.0)
 
     def value(self, y: np.ndarray) -> float:
-        """Cost of outputs `rows` at all instants, shape (K, m); NaN where it is undefined."""
+        """Return the cost of outputs (K, m) at all instants; NaN if it is undefined."""
         error, _ = self._error(y)
         return 0.5 * float(np.sum(self.weight * np.sum(error**2, axis=1)))
 
     def gradient(self, y: np.ndarray) -> np.ndarray:
-        """Its gradient, shape (K, m)."""
+        """Return the gradient of the cost, shape (K, m)."""
         error, p_y = self._error(y)
         return np.einsum("k,ki,kim->km", np.broadcast_to(self.weight, len(y)), error, p_y)
 
     def hessian(self, y: np.ndarray) -> np.ndarray:
-        """See `OutputCost`; Gauss-Newton: p_y^T p_y."""
+        """Return the Gauss-Newton approximation p_y^T p_y of the Hessian, shape (K, m, m)."""
         _, p_y = self._error(y)
         return np.einsum("k,kim,kin->kmn", np.broadcast_to(self.weight, len(y)), p_y, p_y)
 
@@ -124,47 +121,47 @@ class Following:
 
 @dataclass(frozen=True)
 class Effort:
-    """weight / 2 sum_k |u_k|^2."""
+    """Cost weight / 2 sum_k |u_k|^2."""
 
     weight: float
-    """[cost]; u of a line is its tension over the dynamics' force."""
+    """Weight [cost]; u of a cable is its tension over the dynamics' force."""
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)
 
     def value(self, u: np.ndarray) -> float:
-        """The cost of inputs u, shape (K - 1, m)."""
+        """Return the cost of inputs u, shape (K - 1, m)."""
         return 0.5 * self.weight * float(np.sum(u**2))
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """Its gradient, shape (K - 1, m)."""
+        """Return the gradient of the cost, shape (K - 1, m)."""
         return self.weight * u
 
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        """Its Hessian between instants, the same for each input, shape (count, count)."""
+        """Return the Hessian between instants, equal for all inputs, shape (count, count)."""
         return scipy.sparse.csr_array(self.weight * scipy.sparse.eye_array(count))
 
 
 @dataclass(frozen=True)
 class Smoothness:
-    """weight / 2 sum_k |u_k+1 - u_k|^2."""
+    """Cost weight / 2 sum_k |u_k+1 - u_k|^2."""
 
     weight: float
-    """[cost]; u of a line is its tension over the dynamics' force."""
+    """Weight [cost]; u of a cable is its tension over the dynamics' force."""
 
     def __post_init__(self) -> None:
         _check_weight(self.weight)
 
     def value(self, u: np.ndarray) -> float:
-        """The cost of inputs u, shape (K - 1, m)."""
+        """Return the cost of inputs u, shape (K - 1, m)."""
         return 0.5 * self.weight * float(np.sum(np.diff(u, axis=0) ** 2))
 
     def gradient(self, u: np.ndarray) -> np.ndarray:
-        """Its gradient, shape (K - 1, m)."""
+        """Return the gradient of the cost, shape (K - 1, m)."""
         return self.hessian(len(u)) @ u
 
     def hessian(self, count: int) -> scipy.sparse.csr_array:
-        """Its Hessian between instants, the same for each input, shape (count, count)."""
+        """Return the Hessian between instants, equal for all inputs, shape (count, count)."""
         D = scipy.sparse.diags_array((-1.0, 1.0), offsets=(0, 1), shape=(count - 1, count))
         return scipy.sparse.csr_array(self.weight * (D.T @ D))
 
@@ -175,34 +172,34 @@ def _check_weight(weight: float) -> None:
 
 
 class Probe(Protocol):
-    """A point that depends on some rows of the outputs, with its derivative."""
+    """Point that depends on some rows of the outputs, with its derivative."""
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Rows of its m outputs."""
+        """Rows of the m outputs."""
         ...
 
     def locate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The point and its derivative.
+        """Return the point and its derivative.
 
         Args:
-            y: The outputs `rows` at K instants [length], shape (K, m).
+            y: Outputs `rows` at K instants [length], shape (K, m).
 
         Returns:
-            Points [length], shape (K, 3), NaN where there is none; derivatives, (K, 3, m).
+            Points [length], shape (K, 3), NaN if undefined; derivatives, (K, 3, m).
         """
         ...
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of three outputs: a node, or a further point such as the tip."""
+    """Point of three outputs: a node, or a further point such as the tip."""
 
     rows: tuple[int, int, int]
     """Rows of x, y and z, see `Layout.node` and `Layout.point`."""
 
     def locate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The point and its derivative."""
+        """Return the point and its derivative."""
         return y, np.broadcast_to(np.eye(3), (len(y), 3, 3))
 
 
@@ -217,7 +214,7 @@ class Laser:
     normal: tuple[float, float, float]
     """Normal n of the plane n . x = offset, of any length but 0."""
     offset: float
-    """n . x on the plane."""
+    """Offset n . x of the plane."""
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -225,7 +222,7 @@ class Laser:
         return (*self.base, *self.tip)
 
     def locate(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Probe`. NaN where the ray points away from the plane or along it.
+        """Return the point and its derivative; NaN if the ray points away from the plane.
 
         With e = tip - base and t = (offset - n . tip) / (n . e), the point is tip + t e. It
         moves in the plane, by (1 + t) Q dtip - t Q dbase with Q = I - e n^T / (n . e).

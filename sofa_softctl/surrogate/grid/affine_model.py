@@ -14,18 +14,18 @@ from sofa_softctl.surrogate.grid.reduced_basis import ReducedBasisGrid
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """An `Embedding` without curvature, for a first plan.
+    """`Embedding` without curvature, for a first plan.
 
-    It neglects the rotation of lines with the robot and the stiffening of bodies. A plan on it
-    takes milliseconds and is near the same corners of a grid.
+    It neglects the rotation of cables with the robot and the stiffening of bodies. A plan on it
+    takes milliseconds and needs nearly the same corners of a grid.
     """
 
     center: np.ndarray
-    """c [-], shape (d,)."""
+    """Point c [-], shape (d,)."""
     value: np.ndarray
-    """y(c) [length], shape (n,)."""
+    """Outputs y(c) [length], shape (n,)."""
     gradient: np.ndarray
-    """dy/da at c [length / unit of a], shape (n, d)."""
+    """Gradient dy/da at c [length / unit of a], shape (n, d)."""
 
     @property
     def dimension(self) -> int:
@@ -38,32 +38,33 @@ class Affine:
         return len(self.value)
 
     def at(self, points: np.ndarray) -> Jet:
-        """Outputs and gradients at the points, shape (m, d)."""
+        """Evaluate outputs and gradients at the points, shape (m, d)."""
         value = self.value + (points - self.center) @ self.gradient.T
         return Jet(value, np.broadcast_to(self.gradient, (len(points), *self.gradient.shape)))
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See `Embedding`: none."""
+        """Return zeros: an affine map has no curvature."""
         return np.zeros((len(points), self.dimension, self.dimension))
 
 
 def affine_near(
     compressed: ReducedBasisGrid, point: np.ndarray, *, level: int = 0
 ) -> Affine | None:
-    """Affine map of the corner nearest to a point on a level; None if it has none.
+    """Return the affine map of a level's corner nearest to a point, or None if it has none.
 
-    A plan from there needs the corner of the coarsest level anyway. Positions become d coordinates
-    z = R (a - c) with the same inertia, x_a^T M x_a = R^T R; the others are 0.
+    A plan from there needs the corner of the coarsest level in any case. Positions become d
+    coordinates z = R (a - c) with the same inertia, x_a^T M x_a = R^T R; the other coordinates are
+    0.
 
     Args:
-        compressed: Gives the layout of outputs.
-        point: Shape (d,).
+        compressed: Grid with the layout of the outputs.
+        point: Point on the map [-], shape (d,).
         level: Level of the corner.
     """
     corners, layout = compressed.grid.corners, compressed.layout
     nearest = np.round((point - corners.origin) / corners.spacing * 2.0**level).astype(int)
     key = (level, *nearest.tolist())
-    corners.want([key])
+    corners.evaluate_missing([key])
     number = corners.number(key)
     if number is None or number == FAILED:
         return None

@@ -1,4 +1,4 @@
-"""What a store holds: its points, and a summary of them."""
+"""Content of a store: its points, and a summary of them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import numpy as np
 from sofa_softctl.surrogate.grid.evaluation import MapSample
 
 
-class Stored(NamedTuple):
-    """A point of a store."""
+class StoredPoint(NamedTuple):
+    """Point of a store."""
 
     u: np.ndarray
     """The point [input], shape (d,)."""
     level: int
-    """Level of the grid that needed it."""
+    """Level of the grid that first needed the point."""
     branch: int
-    """0 for the first solution at the point, 1 and so on for others."""
+    """Number of the solution at the point, 0 for the first."""
     answer: MapSample | str
-    """Its sample, or the reason of failure."""
+    """Sample, or the reason of failure."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class StoreInfo:
     size: int
     """Size of the file and its log on disk [bytes]."""
     created: datetime | None
-    """Time of the model's first use with this file; None: damaged."""
+    """Time of the model's first use with this file, or None if it is damaged."""
     version: str
-    """Version of the package then."""
+    """Version of the package at that time."""
     format: int
     """Version of the file's tables."""

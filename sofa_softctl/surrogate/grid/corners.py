@@ -10,22 +10,22 @@ import numpy as np
 
 from sofa_softctl.errors import MapError
 from sofa_softctl.surrogate.grid.evaluation import (
-    NONE,
+    NO_NEIGHBOUR,
     CostlyMap,
     MapSample,
     Neighbour,
-    ask,
+    call_map,
     evaluate,
 )
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.tolerant import TolerantStore
 
 Key = tuple[int, ...]
-"""(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell from there on."""
-FAILED = NONE
-"""Number of a corner where the map has no solution."""
-SAME = 1e-6
-"""Difference of values, relative to them, below which they are one solution found twice [-]."""
+"""(level r, i_1, ..., i_d): the point origin + spacing i / 2^r, or the cell that begins there."""
+FAILED = NO_NEIGHBOUR
+"""Row of a corner without a solution."""
+SOLUTION_TOLERANCE = 1e-6
+"""Relative difference of values below which they are the same solution [-]."""
 
 
 @dataclass
@@ -33,56 +33,58 @@ class GridCounts:
     """Counts of a grid. They only grow."""
 
     exact: dict[int, int] = field(default_factory=dict)
-    """Evaluations of the exact map at corners, by their level."""
+    """Number of evaluations of the exact map at corners, by level."""
     from_store: int = 0
-    """Corners from the store."""
+    """Number of corners from the store."""
     failed: int = 0
-    """Corners where the map has no solution."""
+    """Number of corners without a solution."""
     branching: int = 0
-    """Corners where the map has solutions on several branches."""
-    again: int = 0
-    """Further evaluations of corners, to stay on a branch."""
+    """Number of corners with solutions on several branches."""
+    continuations: int = 0
+    """Number of further evaluations of corners, to stay on a branch."""
     fallbacks: int = 0
-    """Queried points at which the exact map was evaluated."""
+    """Number of queried points at which the exact map was evaluated."""
     refused: int = 0
-    """Unusable cells: a corner failed, or the branch of the others ends before it."""
+    """Number of unusable cells, in which a corner failed or a branch ends."""
     queries: int = 0
-    """Queried points."""
+    """Number of queried points."""
 
     @property
     def evaluations(self) -> int:
         """Total number of evaluations of the exact map."""
-        return sum(self.exact.values()) + self.again + self.fallbacks
+        return sum(self.exact.values()) + self.continuations + self.fallbacks
 
 
 def lowest(key: Key) -> Key:
-    """The corner's key in lowest terms, so that it has one key on all levels."""
+    """Reduce a corner's key to lowest terms, so that it has one key on all levels."""
     while key[0] > 0 and not any(i & 1 for i in key[1:]):
         key = coarser(key)
     return key
 
 
 def coarser(key: Key) -> Key:
-    """The cell of the next coarser level with a cell in it; for a corner there, its own."""
+    """Return the cell of the next coarser level that contains a cell; or a corner's key there."""
     level, *index = key
     return (level - 1, *(i >> 1 for i in index))
 
 
-def _same(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two values are the same solution."""
-    return bool(np.linalg.norm(first - second) <= SAME * (1.0 + np.linalg.norm(first)))
+def _is_same_solution(first: np.ndarray, second: np.ndarray) -> bool:
+    """Return True if two values are the same solution."""
+    return bool(
+        np.linalg.norm(first - second) <= SOLUTION_TOLERANCE * (1.0 + np.linalg.norm(first))
+    )
 
 
 class Corners:
     """Samples at the corners of a grid, in one array that grows.
 
     Args:
-        exact: The costly map.
+        exact: Costly map.
         spacing: Spacing of level 0 [input], shape (d,).
-        origin: A corner of level 0 [input], shape (d,).
-        store: File of samples, besides memory, which goes on alone where the file fails.
+        origin: Corner of level 0 [input], shape (d,).
+        store: File of samples, in addition to memory; if the file fails, memory is used without it.
         executor: Evaluates corners in parallel.
-        slopes: Whether gradients are kept; otherwise samples need none, and arrays are (c, 1, n).
+        slopes: Store gradients; otherwise samples need none, and arrays are (c, 1, n).
     """
 
     def __init__(
@@ -115,32 +117,32 @@ class Corners:
 
     @property
     def data(self) -> np.ndarray:
-        """Value (0) and gradient (1 + i) at each, shape (c, 1 + d, n)."""
+        """Value (0) and gradient (1 + i) at each point, shape (c, 1 + d, n)."""
         return self._data[: self.size]
 
     @property
     def outputs(self) -> int:
-        """Number of outputs n; 0 while there are no samples."""
+        """Number of outputs n, or 0 without samples."""
         return self._data.shape[2]
 
     def number(self, key: Key) -> int | None:
-        """Row of a corner in `points` and `data`, `FAILED`, or None if it is unknown."""
+        """Return the row of a corner in `points` and `data`, `FAILED`, or None if it is unknown."""
         return self._numbers.get(lowest(key))
 
     def rows(self, key: Key) -> list[int]:
-        """Rows of all known samples at a corner, the first one first."""
+        """Return the rows of all known samples at a corner, in order of solution."""
         if self.store is not None and lowest(key) not in self._numbers:
-            self._sought(lowest(key), self.store)
+            self._load_from_store(lowest(key), self.store)
         first = self.number(key)
         return [] if first in (None, FAILED) else [first, *self._others.get(lowest(key), [])]
 
     def place(self, key: Key) -> np.ndarray:
-        """The point of a key [input], shape (d,); bitwise equal for all its keys."""
+        """Return the point of a key [input], shape (d,); bitwise equal for all keys of a corner."""
         level, *index = key
         return self.origin + self.spacing * (np.array(index) / 2.0**level)
 
-    def want(self, keys: Iterable[Key]) -> None:
-        """Add corners, from the store or by evaluation; known ones stay.
+    def evaluate_missing(self, keys: Iterable[Key]) -> None:
+        """Add unknown corners, from the store or by evaluation.
 
         Raises:
             WorkerError: A worker process was killed; completed samples are kept.
@@ -148,55 +150,55 @@ class Corners:
         new = [key for key in dict.fromkeys(map(lowest, keys)) if key not in self._numbers]
         if self.store is not None:
             self.store.retry()
-            new = [key for key in new if not self._sought(key, self.store)]
+            new = [key for key in new if not self._load_from_store(key, self.store)]
         if not new:
             return
 
-        def keep(i: int, answer: MapSample | str) -> int:
-            return self._keep(new[i], answer)
+        def save(i: int, answer: MapSample | str) -> int:
+            return self._save(new[i], answer)
 
-        self._ask(np.array([self.place(key) for key in new]), keep)
+        self._evaluate(np.array([self.place(key) for key in new]), save)
 
-    def ask_again(self, key: Key, row: int) -> int | None:
-        """Row of the sample at a corner when solved from the sample of a row, or None.
+    def continue_from(self, key: Key, row: int) -> int | None:
+        """Solve a corner from the sample of a row; return the row of the result, or None.
 
-        A new one is kept beside the others, as a further branch.
+        A new solution is added to the corner's others, as a further branch.
         """
         key, u = lowest(key), self.place(key)
         if self._numbers.get(key) == FAILED:
             return None
-        answer = self._checked(u, ask(self.exact, u, self._neighbour(row)))
+        answer = self._check_sample(u, call_map(self.exact, u, self._neighbour(row)))
         if key not in self._numbers:
-            number = self._keep(key, answer)
+            number = self._save(key, answer)
             return None if number == FAILED else number
-        self.counts.again += 1
+        self.counts.continuations += 1
         if isinstance(answer, str):
             return None
-        known = self.rows(key)
-        for other in known:
-            if _same(self._data[other, 0], answer.value):
-                return other
+        rows = self.rows(key)
+        for row_known in rows:
+            if _is_same_solution(self._data[row_known, 0], answer.value):
+                return row_known
         number = self._append(u, answer)
-        self.counts.branching += len(known) == 1
+        self.counts.branching += len(rows) == 1
         self._others.setdefault(key, []).append(number)
         if self.store is not None:
-            self.store.put(u, answer, level=key[0], branch=len(known))
+            self.store.write_sample(u, answer, level=key[0], branch=len(rows))
         return number
 
     def fall_back(self, points: np.ndarray) -> list[MapSample]:
-        """Evaluate the exact map at points, shape (m, d), which become no corners.
+        """Evaluate the exact map at points, shape (m, d), without adding corners.
 
         Raises:
-            MapError: It has no solution at one of them.
+            MapError: The map has no solution at a point.
         """
         answers: dict[int, MapSample | str] = {}
 
-        def keep(i: int, answer: MapSample | str) -> int:
+        def save(i: int, answer: MapSample | str) -> int:
             self.counts.fallbacks += 1
-            answers[i] = self._checked(points[i], answer)
-            return NONE
+            answers[i] = self._check_sample(points[i], answer)
+            return NO_NEIGHBOUR
 
-        self._ask(points, keep)
+        self._evaluate(points, save)
         samples = []
         for i in range(len(points)):
             answer = answers[i]
@@ -205,13 +207,13 @@ class Corners:
             samples.append(answer)
         return samples
 
-    def _ask(self, points: np.ndarray, keep: Callable[[int, MapSample | str], int]) -> None:
+    def _evaluate(self, points: np.ndarray, save: Callable[[int, MapSample | str], int]) -> None:
         evaluate(
             self.exact,
             points,
             self.points.copy(),
             self._neighbour,
-            keep,
+            save,
             scale=self.spacing,
             executor=self.executor,
         )
@@ -220,34 +222,36 @@ class Corners:
         data = self._data[number].copy()
         return Neighbour(self._points[number].copy(), MapSample(data[0], data[1:].T))
 
-    def _sought(self, key: Key, store: TolerantStore) -> bool:
-        """Whether the store has a corner, which is then added."""
+    def _load_from_store(self, key: Key, store: TolerantStore) -> bool:
+        """Add a corner from the store; return False if the store does not have it."""
         answer = store.get(self.place(key))
-        if answer is None or (isinstance(answer, MapSample) and self._lacks_slopes(answer)):
+        if answer is None or (isinstance(answer, MapSample) and self._has_too_few_slopes(answer)):
             return False
         self.counts.from_store += 1
-        self._add(key, self._checked(self.place(key), answer))
-        others = [self._append(self.place(key), s) for s in store.further(self.place(key))]
-        if others:
-            self._others[key] = others
+        self._add(key, self._check_sample(self.place(key), answer))
+        other_rows = [
+            self._append(self.place(key), s) for s in store.other_branches(self.place(key))
+        ]
+        if other_rows:
+            self._others[key] = other_rows
             self.counts.branching += 1
         return True
 
-    def _keep(self, key: Key, answer: MapSample | str) -> int:
-        """Keep a sample, in memory and in the store."""
+    def _save(self, key: Key, answer: MapSample | str) -> int:
+        """Save a sample in memory and in the store."""
         self.counts.exact[key[0]] = self.counts.exact.get(key[0], 0) + 1
         u = self.place(key)
-        answer = self._checked(u, answer)
+        answer = self._check_sample(u, answer)
         number = self._add(key, answer)
         if self.store is not None:
             if isinstance(answer, str):
-                self.store.failed(u, answer, level=key[0])
+                self.store.write_failure(u, answer, level=key[0])
             else:
-                self.store.put(u, answer, level=key[0])
+                self.store.write_sample(u, answer, level=key[0])
         return number
 
-    def _checked(self, u: np.ndarray, answer: MapSample | str) -> MapSample | str:
-        """The sample if it has the right shape and is finite."""
+    def _check_sample(self, u: np.ndarray, answer: MapSample | str) -> MapSample | str:
+        """Return the sample after checking its shape, or a reason if it is not finite."""
         if isinstance(answer, str):
             return answer
         value, gradient = np.asarray(answer.value, float), np.asarray(answer.gradient, float)
@@ -262,8 +266,8 @@ class Corners:
             return f"The exact map has no answer at u = {u}: it gave NaN or infinity."
         return MapSample(value, gradient)
 
-    def _lacks_slopes(self, sample: MapSample) -> bool:
-        """Whether it is one of a map without gradients."""
+    def _has_too_few_slopes(self, sample: MapSample) -> bool:
+        """Return True if a sample lacks the gradients that this grid needs."""
         return sample.gradient.shape[1] < self._columns
 
     def _add(self, key: Key, answer: MapSample | str) -> int:

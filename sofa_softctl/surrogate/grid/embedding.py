@@ -17,27 +17,27 @@ class Jet:
     gradient: np.ndarray
     """dy/da [length / unit of a], shape (m, n, d)."""
 
-    def __getitem__(self, which: slice) -> Jet:
-        """The jet at some of the points; shares memory."""
-        return Jet(self.value[which], self.gradient[which])
+    def __getitem__(self, points: slice) -> Jet:
+        """Return the jet at some of the points; shares memory."""
+        return Jet(self.value[points], self.gradient[points])
 
 
 class Embedding(Protocol):
-    """A map a -> y(a) from d coordinates to n outputs in the order of a `Layout`.
+    """Map a -> y(a) from d coordinates to n outputs in the order of a `Layout`.
 
-    For a robot pulled by d lines, a holds the lines' tensions over a stated force, and y(a) is the
-    equilibrium under them (Jia, Pan, Manocha, section IV-A: f, and alpha for a). The map has to be
+    For a robot pulled by d cables, a are the tensions over a stated force, and y(a) is the
+    equilibrium under them (Jia, Pan, Manocha, section IV-A: f, and alpha for a). The map must be
     continuous; its gradient may jump between the cells of a grid.
     """
 
     @property
     def dimension(self) -> int:
-        """d, the number of coordinates."""
+        """Number d of coordinates."""
         ...
 
     @property
     def size(self) -> int:
-        """n, the number of outputs."""
+        """Number n of outputs."""
         ...
 
     def at(self, points: np.ndarray) -> Jet:
@@ -45,10 +45,10 @@ class Embedding(Protocol):
         ...
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """sum_i weights_i d^2 y_i / da^2 at the points.
+        """Return sum_i weights_i d^2 y_i / da^2 at the points.
 
         Args:
-            points: The points, shape (m, d).
+            points: Points, shape (m, d).
             weights: Weights of the outputs, shape (m, n).
 
         Returns:
@@ -59,20 +59,20 @@ class Embedding(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of outputs: y = [3 nodes coordinates, lengths of the lines, further points]."""
+    """Layout of outputs: y = [3 nodes coordinates, lengths of the cables, further points]."""
 
     nodes: int
-    """N, the number of nodes; their coordinates x0, y0, z0, x1, … come first [length]."""
+    """Number N of nodes; their coordinates x0, y0, z0, x1, … come first [length]."""
     lines: int
-    """d, the number of lines; their lengths come second [length]."""
+    """Number d of cables; their lengths come second [length]."""
     points: tuple[str, ...] = ()
-    """Names of further points, three coordinates each, last [length]."""
+    """Names of further points, whose three coordinates each come last [length]."""
     reduced: bool = False
-    """Whether coordinates of a reduced basis are in place of the nodes' [mass^1/2 length]."""
+    """Whether coordinates of a reduced basis replace nodes [mass^1/2 length]."""
 
     @property
     def size(self) -> int:
-        """n, the number of outputs."""
+        """Number n of outputs."""
         return 3 * self.nodes + self.lines + 3 * len(self.points)
 
     @property
@@ -82,14 +82,14 @@ class Layout:
 
     @property
     def length(self) -> slice:
-        """Rows of the lengths of the lines."""
+        """Rows of the lengths of the cables."""
         return slice(3 * self.nodes, 3 * self.nodes + self.lines)
 
     def node(self, index: int) -> tuple[int, int, int]:
-        """Rows of the coordinates of one node.
+        """Return the rows of the coordinates of a node.
 
         Raises:
-            ValueError: There is no such node; or the nodes have no rows, as on a grid.
+            ValueError: The node does not exist, or nodes have no rows, as on a grid.
         """
         if self.reduced:
             raise ValueError(
@@ -102,13 +102,13 @@ class Layout:
         return (3 * index, 3 * index + 1, 3 * index + 2)
 
     def point(self, name: str) -> tuple[int, int, int]:
-        """Rows of a further point.
+        """Return the rows of a further point.
 
         Raises:
             ValueError: No point has this name.
         """
         if name not in self.points:
-            known = ", ".join(self.points) or "none"
-            raise ValueError(f"There is no point '{name}'. Points: {known}.")
+            names = ", ".join(self.points) or "none"
+            raise ValueError(f"There is no point '{name}'. Points: {names}.")
         first = 3 * self.nodes + self.lines + 3 * self.points.index(name)
         return (first, first + 1, first + 2)

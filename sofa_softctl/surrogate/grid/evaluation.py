@@ -22,75 +22,77 @@ class MapSample:
     value: np.ndarray
     """Outputs, shape (n,)."""
     gradient: np.ndarray
-    """Their derivatives by the inputs [output / input], shape (n, d)."""
+    """Derivatives of the outputs by the inputs [output / input], shape (n, d)."""
 
 
 class Neighbour(NamedTuple):
-    """A point with a known sample, to continue from."""
+    """Point with a known sample, to continue from."""
 
     u: np.ndarray
-    """The point [input], shape (d,)."""
+    """Point [input], shape (d,)."""
     sample: MapSample
-    """Its sample."""
+    """Sample at the point."""
 
 
 CostlyMap = Callable[[np.ndarray, Neighbour | None], MapSample]
-"""u (d,) and the nearest known point, or None -> sample; raises `MapError` where there is none."""
+"""(u (d,), nearest known point or None) -> sample; raises `MapError` without a solution."""
 
 
-NONE = -1
-"""Number of the nearest known point if there is none."""
+NO_NEIGHBOUR = -1
+"""Number of the nearest known point if no point is known."""
 
 
 def evaluate(
     exact: CostlyMap,
     points: np.ndarray,
-    known: np.ndarray,
+    known_points: np.ndarray,
     neighbour: Callable[[int], Neighbour],
-    keep: Callable[[int, MapSample | str], int],
+    save: Callable[[int, MapSample | str], int],
     *,
     scale: np.ndarray,
     executor: Executor | None = None,
 ) -> None:
-    """Evaluate the map at points, next the one nearest to a known point.
+    """Evaluate the map at points, always the one nearest to a known point next.
 
     Args:
-        exact: The map. With processes it is pickled with every point.
+        exact: Map; with processes it is pickled with every point.
         points: The points, shape (p, d).
-        known: Known points, shape (c, d).
-        neighbour: The known point of a number, to continue from.
-        keep: Called with the index of each point and its sample, or the reason of failure; returns
-            its number as a known point, or `NONE`.
+        known_points: Known points, shape (c, d).
+        neighbour: Returns the known point of a number.
+        save: Called with the index of each point and its sample or reason of failure; returns its
+            number as a known point, or `NO_NEIGHBOUR`.
         scale: Unit of each input in distances, shape (d,).
-        executor: Evaluates points in parallel; None: one by one.
+        executor: Evaluates points in parallel; by default they are evaluated one by one.
 
     Raises:
         WorkerError: A worker process was killed. Kept samples stay.
     """
-    frontier = Frontier(points / scale, known / scale)
+    frontier = Frontier(points / scale, known_points / scale)
 
-    def learn(i: int, answer: MapSample | str) -> None:
-        number = keep(i, answer)
-        if number != NONE:
-            frontier.learn(points[i] / scale, number)
+    def save_answer(i: int, answer: MapSample | str) -> None:
+        number = save(i, answer)
+        if number != NO_NEIGHBOUR:
+            frontier.add_known(points[i] / scale, number)
 
-    def near(number: int) -> Neighbour | None:
-        return None if number == NONE else neighbour(number)
+    def neighbour_of(number: int) -> Neighbour | None:
+        return None if number == NO_NEIGHBOUR else neighbour(number)
 
     if executor is None:
         while frontier.waiting:
-            i, number = frontier.take()
-            learn(i, ask(exact, points[i], near(number)))
+            i, number = frontier.pop_nearest()
+            save_answer(i, call_map(exact, points[i], neighbour_of(number)))
         return
     running: dict[Future[MapSample | str], int] = {}
     try:
         while frontier.waiting or running:
             while frontier.waiting and len(running) <= _count(executor):
-                i, number = frontier.take()
-                running[submit_again(executor, ask, exact, points[i], near(number))] = i
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in sorted(done, key=lambda each: each.exception() is not None):
-                learn(running[future], future.result())
+                i, number = frontier.pop_nearest()
+                running[
+                    submit_again(executor, call_map, exact, points[i], neighbour_of(number))
+                ] = i
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in sorted(finished, key=lambda task: task.exception() is not None):
+                save_answer(running[future], future.result())
                 del running[future]
     except BrokenExecutor as error:
         raise WorkerError(
@@ -106,14 +108,14 @@ def evaluate(
 
 
 def _count(executor: Executor) -> int:
-    """Tasks that it can do at once."""
+    """Return the number of tasks that an executor runs in parallel."""
     return getattr(executor, "count", None) or os.cpu_count() or 1
 
 
-def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> MapSample | str:
-    """The sample at a point, or the error message if there is none."""
+def call_map(exact: CostlyMap, u: np.ndarray, neighbour: Neighbour | None) -> MapSample | str:
+    """Return the sample at a point, or the message of its MapError."""
     try:
-        return exact(u, near)
+        return exact(u, neighbour)
     except MapError as error:
         return str(error)
 
@@ -121,26 +123,26 @@ def ask(exact: CostlyMap, u: np.ndarray, near: Neighbour | None) -> MapSample | 
 class Frontier:
     """Queue of points; the one nearest to a known point is first.
 
-    Without known points, the one nearest to zero is.
+    Without known points, the one nearest to zero is first.
 
     Args:
         points: Waiting points, shape (p, d).
-        known: Known points, shape (c, d), numbered from 0.
+        known_points: Known points, shape (c, d), numbered from 0.
     """
 
-    def __init__(self, points: np.ndarray, known: np.ndarray) -> None:
+    def __init__(self, points: np.ndarray, known_points: np.ndarray) -> None:
         self._points = points
         self._waits = np.ones(len(points), bool)
         self._distance = np.full(len(points), np.inf)
-        self._nearest = np.full(len(points), NONE)
+        self._nearest = np.full(len(points), NO_NEIGHBOUR)
         self._norm = np.linalg.norm(points, axis=1)
-        if len(known) and len(points):
-            distance, nearest = KDTree(known).query(points)
+        if len(known_points) and len(points):
+            distance, nearest = KDTree(known_points).query(points)
             self._distance, self._nearest = np.asarray(distance), np.asarray(nearest)
         self.waiting = len(points)
 
-    def take(self) -> tuple[int, int]:
-        """The next point, and the number of its nearest known one or `NONE`."""
+    def pop_nearest(self) -> tuple[int, int]:
+        """Remove the first point; return its index and the number of its nearest known point."""
         distance = np.where(self._waits, self._distance, np.inf)
         i = int(distance.argmin())
         if distance[i] == np.inf:
@@ -149,7 +151,7 @@ class Frontier:
         self.waiting -= 1
         return i, int(self._nearest[i])
 
-    def learn(self, point: np.ndarray, number: int) -> None:
+    def add_known(self, point: np.ndarray, number: int) -> None:
         """Add a known point."""
         distance = np.linalg.norm(self._points - point, axis=1)
         closer = distance < self._distance

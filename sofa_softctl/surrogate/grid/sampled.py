@@ -16,18 +16,18 @@ from sofa_softctl.surrogate.grid.store import Store
 
 
 class SampledMap(ABC):
-    """Samples of a costly map, and a map between them that is linear in their data.
+    """Samples of a costly map, and an interpolant that is linear in their data.
 
     Args:
-        exact: The costly map.
+        exact: Costly map.
         spacing: Spacing of level 0 of the lattice of samples [input], shape (d,).
-        origin: A point of it [input], shape (d,).
+        origin: Point of the lattice [input], shape (d,).
         store: Samples of earlier runs, and for later ones.
         executor: Evaluates samples in parallel.
     """
 
     level = 0
-    """Level of the finest samples that may be asked for."""
+    """Level of the finest samples in use."""
 
     def __init__(
         self,
@@ -57,41 +57,43 @@ class SampledMap(ABC):
 
     @property
     def size(self) -> int:
-        """Number of outputs n; 0 without samples."""
+        """Number of outputs n, or 0 without samples."""
         return self.corners.outputs
 
     @property
     def failures(self) -> list[tuple[np.ndarray, str]]:
-        """Points where the exact map has no solution, with reasons."""
-        return [(self.corners.place(k), why) for k, why in self.corners.failures.items()]
+        """Points without a solution of the exact map, with reasons."""
+        return [(self.corners.place(k), reason) for k, reason in self.corners.failures.items()]
 
     @abstractmethod
     def at(self, points: ArrayLike, *, rows: Any = None, gradient: bool = True) -> Jet:
-        """Values and gradients of all outputs, or of those of `rows`, at points (m, d)."""
+        """Evaluate all outputs, or the outputs `rows`, with gradients at points (m, d)."""
 
     @abstractmethod
     def places(self, points: ArrayLike) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-        """Which points (m, d) can be used, (m,), and the places of those for `interpolate`."""
+        """Return a mask of usable points (m, d), and the places of these for `interpolate`."""
 
     @abstractmethod
     def interpolate(
         self, places: tuple[np.ndarray, ...], data: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Values (m, n) and gradients (m, n, d) from other data of the same samples.
+        """Interpolate values (m, n) and gradients (m, n, d) of other data of the same samples.
 
         Args:
-            places: Of `places`, m points.
+            places: Places of m points from `places`.
             data: Value (0) and gradient (1 + i) of any outputs at each sample, in the order of
                 `corners.data`, shape (c, 1 + d, n).
         """
 
     @abstractmethod
-    def bend(self, places: tuple[np.ndarray, ...], data: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Second derivatives (m, d, d) of outputs times w (m, n). Arguments: see `interpolate`."""
+    def second_derivative_product(
+        self, places: tuple[np.ndarray, ...], data: np.ndarray, w: np.ndarray
+    ) -> np.ndarray:
+        """Return second derivatives (m, d, d) of outputs times w (m, n), as in `interpolate`."""
 
     @abstractmethod
     def error_estimate(self, points: ArrayLike) -> np.ndarray:
-        """Estimated largest error of the value at each point, shape (m,); NaN if unknown."""
+        """Estimate the largest error of the value at each point, shape (m,); NaN if unknown."""
 
     def _points(self, points: ArrayLike) -> np.ndarray:
         array = np.asarray(points, float)

@@ -1,14 +1,15 @@
 """Crash-safe SQLite store of samples of exact maps, each with a checksum.
 
-Table `models`: the content hash of each model, when it was first used and by which version of the
-package. Table `samples`: for a model and a point u the level of the grid that first needed it,
-and either `message`, the reason of failure, or the numbers: `value` (outputs,) and
-`gradient` (outputs, inputs) as raw little-endian arrays in row-major order, of 8 or 4 bytes each by
-`precision`. The key is the point itself, d doubles, little-endian, never -0: so grids of any
-spacing over the same model share their common points; and `branch`, 0 for the first solution at a
-point, 1 and so on for others there. `checksum` is of the whole row and the model's hash: what was
-damaged on disk counts as unknown. Write-ahead log, one transaction a sample, on disk when `put`
-returns.
+Table `models`: content hash of each model, time of its first use and version of the package.
+
+Table `samples`: for a model and a point u the level of the grid that first needed it, and either
+`message`, the reason of failure, or the numbers: `value` (outputs,) and `gradient` (outputs,
+inputs) as raw little-endian arrays in row-major order, of 8 or 4 bytes per number by `precision`.
+The key is the point, d little-endian doubles, never -0, so that grids of any spacing over the same
+model share points; and `branch`, the number of the solution at the point. `checksum` covers the row
+and the model's hash: damaged samples count as unknown.
+
+Write-ahead log, one transaction per sample, on disk when `write_sample` returns.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 
 from sofa_softctl.base.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import StoreError
-from sofa_softctl.surrogate.grid.content import Stored, StoreInfo
+from sofa_softctl.surrogate.grid.content import StoredPoint, StoreInfo
 from sofa_softctl.surrogate.grid.evaluation import MapSample
 
 FORMAT = 3
@@ -69,24 +70,24 @@ class Store:
 
     Args:
         path: The file; created if it does not exist.
-        model: Content hash of the model, or another key. Samples of other models are hidden.
+        model: Content hash of the model, or another key. Samples of other models are not visible.
         precision: "float64", or "float32" for half the size: new samples are then rounded, with a
             relative error of at most 6e-8 for numbers from 1.2e-38 to 3.4e38, and of 7e-46 for
             smaller ones.
 
-    A sample that was damaged on disk is unknown, and counts in `damaged`.
+    A sample that was damaged on disk is unknown, and counts in `damaged_count`.
 
     Raises:
-        StoreError: The file cannot be opened or written, is no store, is newer or older, or SQLite
-            finds its structure damaged, which takes it a second for a gigabyte.
+        StoreError: The file cannot be opened or written, is not a store, is newer or older, or
+            SQLite finds its structure damaged; the check takes a second per gigabyte.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], model: str, *, precision: str = "float64"
     ) -> None:
         if precision not in PRECISIONS:
-            known = " and ".join(PRECISIONS)
-            raise ValueError(f"There is no precision '{precision}'. Known are {known}.")
+            names = " and ".join(PRECISIONS)
+            raise ValueError(f"There is no precision '{precision}'. Known are {names}.")
         self.path, self.model, self.precision = Path(path), model, precision
         self._damaged: set[tuple[str, int]] = set()
         self._file = SqliteFile(self.path, _SCHEMA, create=True)
@@ -96,38 +97,42 @@ class Store:
                 *(model, datetime.now(UTC).isoformat(), version("sofa-softctl")),
             )
             self._model = self._file.row("SELECT id FROM models WHERE hash = ?", model)[0]
-            known = self._file.row("SELECT hash FROM models WHERE id = ?", self._model)
-            if known != (model,):
-                raise self._broken("models")
+            stored_hash = self._file.row("SELECT hash FROM models WHERE id = ?", self._model)
+            if stored_hash != (model,):
+                raise self._damage_error("models")
         except BaseException:
             self.close()
             raise
 
     @property
-    def damaged(self) -> int:
+    def damaged_count(self) -> int:
         """Number of damaged samples so far."""
         return len(self._damaged)
 
     def get(self, u: np.ndarray) -> MapSample | str | None:
-        """The sample at a point, or the reason of failure; None if it is unknown or damaged."""
-        found = self._at(u, "branch = 0")
-        return found[0] if found else None
+        """Return the sample at a point or the reason of failure; None if unknown or damaged."""
+        answers = self._read_point(u, "branch = 0")
+        return answers[0] if answers else None
 
-    def further(self, u: np.ndarray) -> list[MapSample]:
-        """Samples at a point on other branches than the first, in the order of their solution."""
-        return [found for found in self._at(u, "branch > 0") if isinstance(found, MapSample)]
+    def other_branches(self, u: np.ndarray) -> list[MapSample]:
+        """Return the samples of all branches at a point except the first, in order of solution."""
+        return [
+            sample for sample in self._read_point(u, "branch > 0") if isinstance(sample, MapSample)
+        ]
 
-    def put(self, u: np.ndarray, sample: MapSample, *, level: int = 0, branch: int = 0) -> None:
+    def write_sample(
+        self, u: np.ndarray, sample: MapSample, *, level: int = 0, branch: int = 0
+    ) -> None:
         """Write the sample at a point [input], shape (d,); it is on disk when this returns.
 
         Args:
-            u: The point.
-            sample: Its sample.
-            level: Level of the grid that needs it.
-            branch: 0 for the first solution at the point, 1 and so on for others.
+            u: Point.
+            sample: Sample at the point.
+            level: Level of the grid that needs the point.
+            branch: Number of the solution at the point, 0 for the first.
 
         Raises:
-            StoreError: It could not be written; what was there before is as it was.
+            StoreError: The sample could not be written; the file is unchanged.
             ValueError: The sample is not finite, in the store's precision, or of a wrong shape.
         """
         dtype = PRECISIONS[self.precision]
@@ -144,12 +149,12 @@ class Store:
         blobs = self.precision, value.tobytes(), gradient.tobytes()
         self._write(_key(u), branch, level, *gradient.shape, *blobs, None)
 
-    def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
-        """Write that the map has no solution at a point, with the reason."""
+    def write_failure(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
+        """Write the reason why the map has no solution at a point."""
         self._write(_key(u), 0, level, *[None] * 5, message)
 
     def forget_failed(self) -> int:
-        """Delete failed points, so that they are tried again; returns their number."""
+        """Delete failed points, so that they are evaluated again; return their number."""
         return self._file.execute(
             "DELETE FROM samples WHERE model = ? AND message IS NOT NULL", self._model
         )
@@ -158,38 +163,38 @@ class Store:
         query = "SELECT COUNT(*) FROM samples WHERE model = ?"
         return int(self._file.row(query, self._model)[0])
 
-    def __iter__(self) -> Iterator[Stored]:
-        """All samples that are not damaged."""
+    def __iter__(self) -> Iterator[StoredPoint]:
+        """Iterate over all samples that are not damaged."""
         query = f"SELECT {_COLUMNS}, checksum FROM samples WHERE model = ? ORDER BY rowid"
         for row in self._file.rows(query, self._model):
             if self._is_intact(row[0], row):
-                yield _stored(row)
+                yield _point_from_row(row)
 
     def points(self) -> np.ndarray:
-        """Points of all samples and failures [input], shape (m, d); (0, 0) for none."""
+        """Return the points of all samples and failures [input], shape (m, d), (0, 0) if empty."""
         query = "SELECT DISTINCT point FROM samples WHERE model = ? ORDER BY point"
         keys = [key for (key,) in self._file.rows(query, self._model)]
         return np.array([np.frombuffer(key, "<f8") for key in keys]) if keys else np.empty((0, 0))
 
     def info(self) -> StoreInfo:
-        """Content of the store; all samples are read."""
-        found = [(each.level, each.branch, isinstance(each.answer, str)) for each in self]
+        """Summarise the store; all samples are read."""
+        points = [(point.level, point.branch, isinstance(point.answer, str)) for point in self]
         query = "SELECT created, version FROM models WHERE id = ?"
-        created, by = self._file.row(query, self._model)
+        created, creator_version = self._file.row(query, self._model)
         files = (self.path, Path(f"{self.path}-wal"))
         return StoreInfo(
             path=self.path,
             model=self.model,
             samples=dict(
-                sorted(Counter(level for level, _, failed in found if not failed).items())
+                sorted(Counter(level for level, _, failed in points if not failed).items())
             ),
-            failed=sum(failed for _, _, failed in found),
-            branching=sum(branch == 1 for _, branch, _ in found),
-            damaged=len(self) - len(found),
+            failed=sum(failed for _, _, failed in points),
+            branching=sum(branch == 1 for _, branch, _ in points),
+            damaged=len(self) - len(points),
             models=self._file.row("SELECT COUNT(*) FROM models")[0],
             size=sum(file.stat().st_size for file in files if file.exists()),
             created=_date(created),
-            version=by,
+            version=creator_version,
             format=FORMAT,
         )
 
@@ -206,30 +211,30 @@ class Store:
     def _write(self, *row: Any) -> None:
         self._file.execute(_PUT, self._model, *row, self._checksum(row))
 
-    def _at(self, u: np.ndarray, branch: str) -> list[MapSample | str]:
+    def _read_point(self, u: np.ndarray, branch: str) -> list[MapSample | str]:
         query = (
             f"SELECT {_COLUMNS}, checksum FROM samples WHERE model = ? AND point = ? AND {branch} "
             "ORDER BY branch"
         )
         rows = self._file.rows(query, self._model, key := _key(u))
-        return [_stored(row).answer for row in rows if self._is_intact(key, row)]
+        return [_point_from_row(row).answer for row in rows if self._is_intact(key, row)]
 
     def _is_intact(self, key: bytes, row: tuple[Any, ...]) -> bool:
-        """Whether a row is as it was written, at the point of this key."""
+        """Return True if a row is unchanged since it was written, at the point of this key."""
         intact = row[-1] == self._checksum((key, *row[1:-1]))
         if not intact:
             self._damaged.add((repr(key), row[1]))
         return intact
 
     def _checksum(self, row: tuple[Any, ...]) -> bytes:
-        """Of the model's hash and all columns, with their types and lengths."""
+        """Return the checksum of the model's hash and all columns, with types and lengths."""
         digest = blake2b(self.model.encode(), digest_size=16)
         for value in row:
             data = value if isinstance(value, bytes) else repr(value).encode("utf-8", "replace")
             digest.update(f"{type(value).__name__} {len(data)} ".encode() + data)
         return digest.digest()
 
-    def _broken(self, table: str) -> StoreError:
+    def _damage_error(self, table: str) -> StoreError:
         return StoreError(
             f"{self.path}: the store is damaged (table '{table}'). Restore it from a copy, or "
             "choose another file."
@@ -243,31 +248,33 @@ def _date(text: Any) -> datetime | None:
         return None
 
 
-def _stored(row: tuple[Any, ...]) -> Stored:
-    """Content of a row that is intact."""
+def _point_from_row(row: tuple[Any, ...]) -> StoredPoint:
+    """Convert an intact row."""
     key, branch, level, outputs, inputs, precision, value, gradient, message, _ = row
     u = np.frombuffer(key, "<f8").astype(float)
     if message is not None:
-        return Stored(u, level, branch, message)
-    first, second = (
+        return StoredPoint(u, level, branch, message)
+    value_array, gradient_array = (
         np.frombuffer(b, PRECISIONS[precision]).astype(float) for b in (value, gradient)
     )
-    return Stored(u, level, branch, MapSample(first, second.reshape(outputs, inputs)))
+    return StoredPoint(
+        u, level, branch, MapSample(value_array, gradient_array.reshape(outputs, inputs))
+    )
 
 
 def models_in(path: str | os.PathLike[str]) -> list[str]:
-    """Content hashes of the models in an existing store, oldest first.
+    """Return the content hashes of the models in an existing store, oldest first.
 
     Raises:
-        StoreError: There is no such file, it is no store, or it is damaged.
+        StoreError: The file does not exist, is not a store, or is damaged.
     """
     if not Path(path).is_file():
-        what = "is a folder" if Path(path).is_dir() else "there is no such file"
-        raise StoreError(f"{path}: {what}. Give one that --store made.")
+        problem = "is a folder" if Path(path).is_dir() else "there is no such file"
+        raise StoreError(f"{path}: {problem}. Give one that --store made.")
     with SqliteFile(path, _SCHEMA) as file:
         return [row[0] for row in file.rows("SELECT hash FROM models ORDER BY id")]
 
 
 def _key(u: np.ndarray) -> bytes:
-    """The point as a key; + 0.0 turns -0 into 0."""
+    """Return the key of a point; + 0.0 turns -0 into 0."""
     return (np.asarray(u, "<f8") + 0.0).astype("<f8").tobytes()

@@ -11,10 +11,10 @@ from numba import njit
 
 @njit(cache=True)
 def _basis(knots: np.ndarray, degree: int, x: float, B: np.ndarray) -> int:
-    """Basis splines at x that are not zero, with first and second derivatives, B (3, degree + 1).
+    """Evaluate the non-zero basis splines at x, with two derivatives, into B (3, degree + 1).
 
     Returns:
-        Number of the first of them; -1: x is outside.
+        Index of the first non-zero spline, or -1 if x is outside.
     """
     last = len(knots) - degree - 1
     if not knots[degree] <= x <= knots[last]:
@@ -62,50 +62,50 @@ def values_and_gradients(
     """Fill values (m, n) and gradients (m, n, 3) at points (m, 3); NaN outside.
 
     Args:
-        coefficients: Of the splines, shape (c_0, c_1, c_2, n).
-        knots: Of all inputs, one after another.
-        starts: Where those of each input begin, and their end, shape (4,).
-        degrees: Of each input, shape (3,).
-        points: Inputs.
-        values: Result.
-        gradients: Result.
+        coefficients: Coefficients of the splines, shape (c_0, c_1, c_2, n).
+        knots: Knots of all inputs, concatenated.
+        starts: Start of the knots of each input, and end of all, shape (4,).
+        degrees: Degree in each input, shape (3,).
+        points: Points, shape (m, 3).
+        values: Output.
+        gradients: Output.
     """
     n = coefficients.shape[3]
     B = np.zeros((3, 3, degrees.max() + 1))
     first = np.zeros(3, np.int64)
     along, across = np.zeros(n), np.zeros(n)
-    found = np.zeros((4, n))
+    sums = np.zeros((4, n))
     for p in range(len(points)):
         inside = True
         for i in range(3):
-            own = knots[starts[i] : starts[i + 1]]
-            first[i] = _basis(own, degrees[i], points[p, i], B[i, :, : degrees[i] + 1])
+            input_knots = knots[starts[i] : starts[i + 1]]
+            first[i] = _basis(input_knots, degrees[i], points[p, i], B[i, :, : degrees[i] + 1])
             inside = inside and first[i] >= 0
         if not inside:
             values[p], gradients[p] = np.nan, np.nan
             continue
-        found[:] = 0.0
+        sums[:] = 0.0
         for a in range(degrees[0] + 1):
             for b in range(degrees[1] + 1):
                 row = coefficients[first[0] + a, first[1] + b]
                 along[:] = 0.0
                 across[:] = 0.0
                 for c in range(degrees[2] + 1):
-                    value, slope, each = B[2, 0, c], B[2, 1, c], row[first[2] + c]
+                    value, slope, outputs = B[2, 0, c], B[2, 1, c], row[first[2] + c]
                     for e in range(n):
-                        along[e] += value * each[e]
-                        across[e] += slope * each[e]
-                both, left = B[0, 0, a] * B[1, 0, b], B[0, 1, a] * B[1, 0, b]
-                right = B[0, 0, a] * B[1, 1, b]
+                        along[e] += value * outputs[e]
+                        across[e] += slope * outputs[e]
+                weight_01, slope_0 = B[0, 0, a] * B[1, 0, b], B[0, 1, a] * B[1, 0, b]
+                slope_1 = B[0, 0, a] * B[1, 1, b]
                 for e in range(n):
-                    found[0, e] += both * along[e]
-                    found[1, e] += left * along[e]
-                    found[2, e] += right * along[e]
-                    found[3, e] += both * across[e]
+                    sums[0, e] += weight_01 * along[e]
+                    sums[1, e] += slope_0 * along[e]
+                    sums[2, e] += slope_1 * along[e]
+                    sums[3, e] += weight_01 * across[e]
         for e in range(n):
-            values[p, e] = found[0, e]
+            values[p, e] = sums[0, e]
             for i in range(3):
-                gradients[p, e, i] = found[1 + i, e]
+                gradients[p, e, i] = sums[1 + i, e]
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
@@ -129,8 +129,8 @@ def curvatures(
     for p in range(len(points)):
         inside = True
         for i in range(3):
-            own = knots[starts[i] : starts[i + 1]]
-            first[i] = _basis(own, degrees[i], points[p, i], B[i, :, : degrees[i] + 1])
+            input_knots = knots[starts[i] : starts[i + 1]]
+            first[i] = _basis(input_knots, degrees[i], points[p, i], B[i, :, : degrees[i] + 1])
             inside = inside and first[i] >= 0
         total[p] = 0.0 if inside else np.nan
         if not inside:
@@ -139,9 +139,9 @@ def curvatures(
             for b in range(degrees[1] + 1):
                 row = coefficients[first[0] + a, first[1] + b]
                 for c in range(degrees[2] + 1):
-                    each, contracted = row[first[2] + c], 0.0
+                    outputs, contracted = row[first[2] + c], 0.0
                     for e in range(n):
-                        contracted += weights[p, e] * each[e]
+                        contracted += weights[p, e] * outputs[e]
                     for i in range(3):
                         for j in range(i + 1):
                             order[:] = 0

@@ -17,24 +17,24 @@ from sofa_softctl.surrogate.grid.evaluation import CostlyMap
 from sofa_softctl.surrogate.grid.store import Store
 from sofa_softctl.surrogate.grid.tensor_kernels import curvatures, values_and_gradients
 
-DEGREE = 7
+DEGREE_DEFAULT = 7
 """Default degree of the splines."""
 
 
 class TensorSpline:
     """Tensor-product splines through values of a costly map at all corners of a box.
 
-    Their derivatives are continuous up to the degree less one, where a `Grid` 's first ones jump
-    between cells: a planner that needs derivatives of the map in its balance, as one with a mass
-    matrix, converges on them. The map's own gradients are not used. All corners of the box are
-    evaluated at the first query, (1 + width / spacing)^d of them, for three inputs at most. Errors
-    fall with the power degree + 1 of the spacing. A point takes 20 us for 45 outputs.
+    Derivatives are continuous up to the degree minus one, while first derivatives of a `Grid` jump
+    between cells. A planner whose equations contain derivatives of the map, as with a mass matrix,
+    converges on them. The map's gradients are not used. All (1 + width / spacing)^d corners of the
+    box are evaluated at the first query, for at most three inputs. Errors fall with the power
+    degree + 1 of the spacing. A point takes 20 us for 45 outputs.
 
     Args:
         exact: The costly map; its gradients may have no columns, (n, 0).
         spacing: Distance of corners [input], shape (d,) or one for all.
         lower, upper: Ends of the box [input], shape (d,), a multiple of the spacing apart.
-        degree: Odd, less than the number of corners along each input.
+        degree: Odd degree, less than the number of corners along each input.
         store: Samples of earlier runs, and for later ones.
         executor: Evaluates corners in parallel; with processes, `exact` must be picklable.
 
@@ -51,12 +51,12 @@ class TensorSpline:
         *,
         lower: ArrayLike,
         upper: ArrayLike,
-        degree: int = DEGREE,
+        degree: int = DEGREE_DEFAULT,
         store: Store | None = None,
         executor: Executor | None = None,
     ) -> None:
-        given = [np.atleast_1d(np.asarray(a, float)) for a in (spacing, lower, upper)]
-        h, self.lower, self.upper = (np.array(a) for a in np.broadcast_arrays(*given))
+        arrays = [np.atleast_1d(np.asarray(a, float)) for a in (spacing, lower, upper)]
+        h, self.lower, self.upper = (np.array(a) for a in np.broadcast_arrays(*arrays))
         if h.ndim != 1 or not np.isfinite([h, self.lower, self.upper]).all() or h.min() <= 0.0:
             raise ValueError(
                 "spacing, lower and upper must be finite and of shape (d,), spacing positive. Got: "
@@ -98,23 +98,23 @@ class TensorSpline:
         return self.corners.outputs
 
     def refine(self) -> None:
-        """Halve the spacing; all corners are kept."""
+        """Halve the spacing; all corners are reused."""
         self.level, self._splines = self.level + 1, None
 
     def cover(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Evaluate all corners that are unknown, layer by layer.
+        """Evaluate all unknown corners, layer by layer.
 
         Args:
-            progress: Called after each layer with the numbers of done and of all corners.
+            progress: Called after each layer with the numbers of finished and of all corners.
 
         Raises:
-            MapError: The map has no value at one of them.
+            MapError: The map has no value at a corner.
             WorkerError: A worker process was killed; completed samples are kept.
         """
         layers = self._keys()
-        total, done = sum(map(len, layers)), 0
+        total, finished = sum(map(len, layers)), 0
         for layer in layers:
-            self.corners.want(layer)
+            self.corners.evaluate_missing(layer)
             for key in layer:
                 if self.corners.number(key) == FAILED:
                     raise MapError(
@@ -122,12 +122,12 @@ class TensorSpline:
                         f"{self.corners.place(key)}: {self.corners.failures[lowest(key)]} "
                         f"Narrow the box, from {self.lower} to {self.upper}."
                     )
-            done += len(layer)
+            finished += len(layer)
             if progress is not None:
-                progress(done, total)
+                progress(finished, total)
 
     def at(self, points: ArrayLike) -> Jet:
-        """Values and gradients at points (m, d); NaN outside the box.
+        """Evaluate values and gradients at points (m, d); NaN outside the box.
 
         Raises:
             MapError: The map has no value at a corner.
@@ -136,22 +136,24 @@ class TensorSpline:
         return self._through()[0].at(self._points(points))
 
     def curvature(self, points: ArrayLike, weights: ArrayLike) -> np.ndarray:
-        """Second derivatives of outputs times weights (m, n) at points (m, d), shape (m, d, d)."""
+        """Return second derivatives of outputs times weights (m, n) at points, shape (m, d, d)."""
         return self._through()[0].curvature(self._points(points), np.asarray(weights, float))
 
     def error_estimate(self, points: ArrayLike) -> np.ndarray:
-        """Estimated largest error of the value at points (m, d), shape (m,) [output].
+        """Estimate the largest error of the value at points (m, d), shape (m,) [output].
 
-        The difference from a spline of the next lower odd degree, which is less exact: too large
-        where the spacing resolves the map. NaN outside, and all with degree 1.
+        It is the difference from a spline of the next lower odd degree, too large if the spacing
+        resolves the map. NaN outside, and everywhere with degree 1.
         """
         points = self._points(points)
         spline, lower = self._through()
-        found: np.ndarray = np.abs(spline.at(points).value - lower.at(points).value).max(axis=1)
-        return found if self.degree > 1 else np.full(len(points), np.nan)
+        difference: np.ndarray = np.abs(spline.at(points).value - lower.at(points).value).max(
+            axis=1
+        )
+        return difference if self.degree > 1 else np.full(len(points), np.nan)
 
     def _through(self) -> tuple[_Spline, _Spline]:
-        """The spline, and that of the next lower odd degree."""
+        """Return the spline, and the spline of the next lower odd degree."""
         if self._splines is None:
             self.cover()
             numbers = [self.corners.number(key) for layer in self._keys() for key in layer]
@@ -163,16 +165,19 @@ class TensorSpline:
     def _fit(self, values: np.ndarray, degree: int) -> _Spline:
         knots = []
         for axis, (low, high) in enumerate(zip(self.lower, self.upper, strict=True)):
-            places = np.linspace(low, high, values.shape[axis])
-            spline = make_interp_spline(places, np.moveaxis(values, axis, 0), k=degree)
+            positions = np.linspace(low, high, values.shape[axis])
+            spline = make_interp_spline(positions, np.moveaxis(values, axis, 0), k=degree)
             values = np.moveaxis(spline.c, 0, axis)
             knots.append(spline.t)
         return _Spline(knots, values, degree)
 
     def _keys(self) -> list[list[Key]]:
-        """Keys of all corners, a list for each place along the first input."""
-        first, *others = (range(count + 1) for count in self._cells * 2**self.level)
-        return [[(self.level, i, *rest) for rest in itertools.product(*others)] for i in first]
+        """Return the keys of all corners, a list for each index along the first input."""
+        first, *index_ranges = (range(count + 1) for count in self._cells * 2**self.level)
+        return [
+            [(self.level, i, *indices) for indices in itertools.product(*index_ranges)]
+            for i in first
+        ]
 
     def _points(self, points: ArrayLike) -> np.ndarray:
         array = np.asarray(points, float)
@@ -183,29 +188,29 @@ class TensorSpline:
 
 
 class _Spline:
-    """A tensor-product spline of up to three inputs, ready for the kernels."""
+    """Tensor-product spline of up to three inputs, in arrays for the kernels."""
 
     def __init__(self, knots: list[np.ndarray], coefficients: np.ndarray, degree: int) -> None:
         self.dimension, constant = len(knots), np.array([-np.inf, np.inf])
         missing = 3 - self.dimension
         shape = (*coefficients.shape[:-1], *[1] * missing, coefficients.shape[-1])
-        each = [*knots, *[constant] * missing]
+        all_knots = [*knots, *[constant] * missing]
         self._arrays = (
             np.ascontiguousarray(coefficients.reshape(shape)),
-            np.concatenate(each),
-            np.cumsum([0, *map(len, each)]),
+            np.concatenate(all_knots),
+            np.cumsum([0, *map(len, all_knots)]),
             np.array([degree] * self.dimension + [0] * missing),
         )
 
     def at(self, points: np.ndarray) -> Jet:
-        """Values (m, n) and gradients (m, n, d) at points (m, d)."""
+        """Evaluate values (m, n) and gradients (m, n, d) at points (m, d)."""
         shape = (len(points), self._arrays[0].shape[3])
         value, gradient = np.empty(shape), np.empty((*shape, 3))
         values_and_gradients(*self._arrays, self._three(points), value, gradient)
         return Jet(value, np.ascontiguousarray(gradient[:, :, : self.dimension]))
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Second derivatives of outputs times weights (m, n), shape (m, d, d)."""
+        """Return second derivatives of outputs times weights (m, n), shape (m, d, d)."""
         total = np.empty((len(points), 3, 3))
         curvatures(*self._arrays, self._three(points), np.ascontiguousarray(weights), total)
         return np.ascontiguousarray(total[:, : self.dimension, : self.dimension])

@@ -1,4 +1,4 @@
-"""A store whose failures do not end what fills it: samples then stay in memory."""
+"""Store that keeps samples in memory while its file fails."""
 
 from __future__ import annotations
 
@@ -14,65 +14,67 @@ from sofa_softctl.surrogate.grid.store import Store
 
 
 class TolerantStore:
-    """Reads and writes a store, and goes on without it where it fails, as on a full disk.
+    """Store that continues in memory if its file fails, as on a full disk.
 
-    A sample that could not be written waits, and is written when `retry` succeeds; until then
-    no other one is tried.
+    A sample that could not be written waits until `retry` succeeds; until then no other sample is
+    written.
 
     Args:
-        store: The store; it stays the caller's.
+        store: Store, which the caller closes.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.fault = ""
-        """Why the last access failed; empty if it did not."""
+        """Reason of a failure of the last access, or ""."""
         self._waiting: deque[Callable[[], None]] = deque()
 
     @property
-    def unsaved(self) -> int:
-        """Number of samples that are in memory alone."""
+    def unsaved_count(self) -> int:
+        """Number of samples that are only in memory."""
         return len(self._waiting)
 
     @property
-    def damaged(self) -> int:
-        """Number of samples that were damaged on disk, and are solved again."""
-        return self.store.damaged
+    def damaged_count(self) -> int:
+        """Number of samples that were damaged on disk."""
+        return self.store.damaged_count
 
     def get(self, u: np.ndarray) -> MapSample | str | None:
-        """See `Store`; None also where it cannot be read."""
+        """Return `Store.get`, or None if the file cannot be read."""
         try:
             return self.store.get(u)
         except StoreError as error:
             self.fault = str(error)
             return None
 
-    def further(self, u: np.ndarray) -> list[MapSample]:
-        """See `Store`; none also where it cannot be read."""
+    def other_branches(self, u: np.ndarray) -> list[MapSample]:
+        """Return `Store.other_branches`, or none if the file cannot be read."""
         try:
-            return self.store.further(u)
+            return self.store.other_branches(u)
         except StoreError as error:
             self.fault = str(error)
             return []
 
     def points(self) -> np.ndarray:
-        """See `Store`; none also where it cannot be read."""
+        """Return `Store.points`, or none if the file cannot be read."""
         try:
             return self.store.points()
         except StoreError as error:
             self.fault = str(error)
             return np.empty((0, 0))
 
-    def put(self, u: np.ndarray, sample: MapSample, *, level: int = 0, branch: int = 0) -> None:
+    def write_sample(
+        self, u: np.ndarray, sample: MapSample, *, level: int = 0, branch: int = 0
+    ) -> None:
         """Write the sample at a point [input], shape (d,); it is on disk when this returns."""
-        self._write(partial(self.store.put, u, sample, level=level, branch=branch))
+        self._write(partial(self.store.write_sample, u, sample, level=level, branch=branch))
 
-    def failed(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
-        """Write that the map has no solution at a point, with the reason."""
-        self._write(partial(self.store.failed, u, message, level=level))
+    def write_failure(self, u: np.ndarray, message: str, *, level: int = 0) -> None:
+        """Write the reason why the map has no solution at a point."""
+        self._write(partial(self.store.write_failure, u, message, level=level))
 
     def retry(self) -> None:
-        """Write what waits, if that is possible now."""
+        """Write the waiting samples, if that is possible."""
         try:
             while self._waiting:
                 self._waiting[0]()

@@ -1,8 +1,6 @@
-"""Base class of a robot's models for planning.
+"""Models of a robot for planning: base class, exact map, and base class of interpolated maps.
 
-Planning with the exact map: an equilibrium for each instant and iteration.
-
-Base class of models whose map is interpolated from samples of the exact one.
+With the exact map, planning takes an equilibrium per instant and iteration.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem
 
 
 class RobotModel(ABC):
-    """A map of a robot's equilibria, its projected dynamics, and how plans are made with them.
+    """Map of a robot's equilibria, projected dynamics, and planning with them.
 
     Args:
-        dynamics: The projected dynamics on the map.
+        dynamics: Projected dynamics on the map.
     """
 
     def __init__(self, dynamics: LineDynamics) -> None:
@@ -40,15 +38,15 @@ class RobotModel(ABC):
     @property
     @abstractmethod
     def evaluations(self) -> int:
-        """Number of evaluations of the exact map, worker processes included."""
+        """Number of evaluations of the exact map, including worker processes."""
 
     @abstractmethod
     def affine(self, a: np.ndarray) -> Affine | None:
-        """Affine map of an equilibrium near coordinates a, (d,); None if there is none."""
+        """Return the affine map of an equilibrium near coordinates a, (d,), or None."""
 
     @abstractmethod
     def prepare(self, problem: PlanningProblem) -> Plan | None:
-        """A first guess of a plan, as from `rehearse`, and what it allows to choose before."""
+        """Return a first guess of a plan, and choose the settings that depend on it."""
 
     @abstractmethod
     def plan(
@@ -58,15 +56,15 @@ class RobotModel(ABC):
         settings: Settings | None = None,
         progress: Callable[[Iteration], None] | None = None,
     ) -> Plan:
-        """See `PlannedRobot.plan`."""
+        """Plan as explained in `PlannedRobot.plan`."""
 
     def outputs(self, a: np.ndarray) -> np.ndarray:
-        """Outputs at coordinates a (K, d) [length], shape (K, n)."""
+        """Return the outputs at coordinates a (K, d) [length], shape (K, n)."""
         return self.dynamics.embedding.at(a).value
 
     @abstractmethod
     def positions(self, a: np.ndarray) -> np.ndarray:
-        """Positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
+        """Return the positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
 
     def rehearse(self, problem: PlanningProblem, settings: Settings | None = None) -> Plan | None:
         """Plan on the affine map of one equilibrium near the start, in milliseconds.
@@ -76,29 +74,29 @@ class RobotModel(ABC):
         affine = self.affine(problem.a_first)
         if affine is None:
             return None
-        found = plan(self.on_affine(problem, affine), settings=settings)
-        return found if found.status in (Status.SOLVED, Status.CLOSEST_FEASIBLE) else None
+        rehearsed = plan(self.on_affine(problem, affine), settings=settings)
+        return rehearsed if rehearsed.status in (Status.SOLVED, Status.CLOSEST_FEASIBLE) else None
 
     def on_affine(self, problem: PlanningProblem, affine: Affine) -> PlanningProblem:
-        """The problem with an affine map in place of this one."""
+        """Return the problem with an affine map in place of this one."""
         return replace(problem, dynamics=self.dynamics.on(affine))
 
     def estimate(self, a: np.ndarray, workers: int = 0) -> CostEstimate | None:
-        """Estimated cost of a plan along coordinates a (K, d); None if it is not known."""
+        """Estimate the cost of planning along coordinates a (K, d), or return None if unknown."""
         del a, workers
         return None
 
     def error(self, a: np.ndarray) -> float | None:
-        """Estimated largest error of the map at coordinates a (K, d) [length]; None if unknown."""
+        """Estimate the largest error of the map at coordinates a (K, d) [length], or None."""
         del a
         return None
 
     def nearest(self, x: np.ndarray, guess: np.ndarray) -> np.ndarray:
-        """Coordinates of the equilibrium nearest to measured positions, weighted by mass."""
+        """Return the coordinates of the equilibrium nearest to positions, weighted by mass."""
         raise ValueError("A robot with the exact map has no coordinates to compare: use a grid.")
 
     def to_dict(self) -> dict[str, Any]:
-        """What its map took, for JSON; None where it has nothing to say."""
+        """Return counts of the map's evaluations, JSON-serialisable; None if they do not apply."""
         return dict.fromkeys(
             (
                 "corners",
@@ -114,11 +112,11 @@ class RobotModel(ABC):
 
 
 class ExactModel(RobotModel):
-    """The exact map; plans start from rest, unless a guess is given.
+    """Planning with the exact map; plans start from rest, unless a guess is given.
 
     Args:
-        exact: The map.
-        dynamics: The projected dynamics on it.
+        exact: Exact map.
+        dynamics: Projected dynamics on the map.
     """
 
     def __init__(self, exact: ExactMap, dynamics: LineDynamics) -> None:
@@ -136,7 +134,7 @@ class ExactModel(RobotModel):
         return Affine(a, jet.value[0], jet.gradient[0])
 
     def prepare(self, problem: PlanningProblem) -> None:
-        """See `RobotModel`: nothing, as a guess costs an equilibrium."""
+        """Return None: a guess would cost an equilibrium."""
 
     @override
     def plan(
@@ -160,18 +158,14 @@ class ExactModel(RobotModel):
         return self.dynamics.recover(a)
 
 
-ITERATIONS = 30
-"""Gauss-Newton steps in `nearest` at most."""
-
-
 class InterpolatedModel(RobotModel):
-    """A map between samples, in a reduced basis of positions.
+    """Planning with an interpolated map, in a reduced basis of positions.
 
     Args:
-        exact: The exact map.
-        grid: Its samples.
+        exact: Exact map.
+        grid: Samples of the exact map.
         limits: Limits of coordinates.
-        step: Time step, tension of a control of 1, and what damps: see `LineDynamics`.
+        step: Time step, tension of a control of 1, and damping, as `LineDynamics` takes them.
         coordinates: Size of the reduced basis.
     """
 
@@ -196,7 +190,7 @@ class InterpolatedModel(RobotModel):
         return self.grid.counts.evaluations
 
     def affine(self, a: np.ndarray) -> Affine | None:
-        """See `RobotModel`: that of the nearest corner of the coarsest level."""
+        """Return the affine map of the nearest corner of the coarsest level, or None."""
         return affine_near(self.reduced, a)
 
     @override
@@ -211,20 +205,20 @@ class InterpolatedModel(RobotModel):
     @override
     def nearest(self, x: np.ndarray, guess: np.ndarray) -> np.ndarray:
         rows, a = self.dynamics.layout.position, np.array(guess, float)
-        for _ in range(ITERATIONS):
-            reach = self._reach(a)
+        for _ in range(30):
+            step_max = self._reach(a)
             jet = self.dynamics.embedding.at(a[None])
-            missing = self.reduced.coordinates_of(x) - jet.value[0, rows]
-            step = np.linalg.lstsq(jet.gradient[0, rows], missing, rcond=None)[0]
-            there = a + np.clip(step, -reach, reach)
-            there = np.clip(there, self.limits.a_min, self.limits.a_max)
-            moved, a = np.abs(there - a).max(), there
-            if moved < 1e-10:
+            residual = self.reduced.coordinates_of(x) - jet.value[0, rows]
+            step = np.linalg.lstsq(jet.gradient[0, rows], residual, rcond=None)[0]
+            next_a = a + np.clip(step, -step_max, step_max)
+            next_a = np.clip(next_a, self.limits.a_min, self.limits.a_max)
+            change, a = np.abs(next_a - a).max(), next_a
+            if change < 1e-10:
                 break
         return a
 
     def _reach(self, a: np.ndarray) -> float:
-        """How far from coordinates a (d,) the map may be asked for; it is known there then."""
+        """Return the largest step from coordinates a (d,), after preparing the map for it."""
         del a
         return np.inf
 
@@ -236,8 +230,8 @@ class InterpolatedModel(RobotModel):
             "from_store": counts.from_store,
             "branching": counts.branching,
             "refused": counts.refused,
-            "coordinates": self.reduced.used,
+            "coordinates": self.reduced.used_coordinates,
             "lost": self.reduced.lost,
-            "damaged": None if store is None else store.damaged,
-            "unsaved": None if store is None else store.unsaved,
+            "damaged": None if store is None else store.damaged_count,
+            "unsaved": None if store is None else store.unsaved_count,
         }

@@ -1,4 +1,4 @@
-"""Planning on a hierarchical grid of cells: coarse first, then finer."""
+"""Planning on a hierarchical grid of cells, coarse first, then finer."""
 
 from __future__ import annotations
 
@@ -19,29 +19,26 @@ from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.program.settings import Settings
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, evaluate
 
-OFF = 2.0
-"""Cells that a plan may be off its guess where planning begins [-]."""
-
 
 class CellsModel(InterpolatedModel):
-    """A grid of cells; its level grows as plans ask for it.
+    """Planning on a grid of cells, whose level grows as plans need it.
 
     Args:
-        rounds: R, the finest level.
-        given: Of `InterpolatedModel`.
+        rounds: Finest level R.
+        arguments: Arguments of `InterpolatedModel`.
     """
 
     grid: Interpolant
 
-    def __init__(self, *given: Any, rounds: int) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any, rounds: int) -> None:
+        super().__init__(*arguments)
         self.rounds = rounds
 
     def prepare(self, problem: PlanningProblem) -> Plan | None:
-        """See `RobotModel`: the plan of `rehearse`, and the level for it."""
-        found = self.rehearse(problem)
-        self.choose_level(problem, found)
-        return found
+        """Return the plan of `rehearse`, and choose the level for it."""
+        rehearsed = self.rehearse(problem)
+        self.choose_level(problem, rehearsed)
+        return rehearsed
 
     @override
     def plan(
@@ -53,61 +50,61 @@ class CellsModel(InterpolatedModel):
     ) -> Plan:
         guess = guess or self.rehearse(problem, settings)
         self.choose_level(problem, guess)
-        known = guess is not None and np.isfinite(evaluate(problem, guess.a, guess.u).cost)
-        found = plan(
+        is_usable = guess is not None and np.isfinite(evaluate(problem, guess.a, guess.u).cost)
+        result = plan(
             problem,
-            guess.u if guess is not None and known else None,
-            guess.a if guess is not None and known else None,
+            guess.u if guess is not None and is_usable else None,
+            guess.a if guess is not None and is_usable else None,
             refine=self.grid.refine,
             rounds=self.rounds - self.grid.level,
             settings=settings,
             progress=progress,
             evaluations=lambda: self.evaluations,
         )
-        return with_grid_notes(found, problem, self.reduced)
+        return with_grid_notes(result, problem, self.reduced)
 
     @override
     def estimate(self, a: np.ndarray, workers: int = 0) -> CostEstimate:
         return estimate_cells(self.grid, a, self.rounds, workers)
 
     def choose_level(self, problem: PlanningProblem, guess: Plan | None) -> None:
-        """Level of cells on which a plan from a guess begins; that of the cells grows only.
+        """Choose the level of cells on which a plan from a guess begins; it never decreases.
 
-        The finest one whose cells are not smaller than half of what the guess may be off: corners
-        of coarser levels would be solved to find what is known, and those of finer ones where the
-        plan does not go. Level 0 without a guess, and where cells are split one by one. Then the
-        first one that can be used at the start.
+        It is the finest level whose cells are at least half the error of the guess: coarser levels
+            would be solved only to find what the guess shows, finer ones in places that the plan
+            does not visit. It is 0 without a guess, and if cells are split one by one. Then the
+            level is raised until the grid is usable at the start.
 
         Raises:
-            MapError: the grid is unusable at the start, on all levels.
+            MapError: The grid is unusable at the start, on all levels.
         """
         uniform = not isinstance(self.grid, AdaptiveGrid)
         if uniform and guess is not None and self.grid.level < self.rounds:
-            off = self._off(problem, guess)
+            off = self._guess_error(problem, guess)
             cells = self.grid.spacing.max() / 2.0 ** np.arange(self.rounds + 1)
-            self.grid.level = max(self.grid.level, int((OFF * cells >= off).sum()) - 1)
+            self.grid.level = max(self.grid.level, int((2.0 * cells >= off).sum()) - 1)
         self._make_usable(problem.a_first)
 
-    def _off(self, problem: PlanningProblem, guess: Plan) -> float:
-        """How far coordinates of a guess may be off [-]; infinite if unknown.
+    def _guess_error(self, problem: PlanningProblem, guess: Plan) -> float:
+        """Estimate the error of the coordinates of a guess [-]; infinite if unknown.
 
-        At the instant that is farthest from the start: there, the plan on the affine map of the
-        nearest corner of the finest level is nearer to the truth. The plan needs that corner.
+        At the instant farthest from the start, the guess is compared with a plan on the affine map
+        of the nearest corner of the finest level, which the plan needs in any case.
         """
         k = int(np.abs(guess.a - problem.a_first).max(axis=1).argmax())
         affine = affine_near(self.reduced, guess.a[k], level=self.rounds)
         if affine is None:
             return np.inf
-        near = self.on_affine(problem, affine)
-        if not np.isfinite(evaluate(near, guess.a, guess.u).cost):
+        affine_problem = self.on_affine(problem, affine)
+        if not np.isfinite(evaluate(affine_problem, guess.a, guess.u).cost):
             return np.inf
-        return float(np.abs(plan(near, guess.u, guess.a).a[k] - guess.a[k]).max())
+        return float(np.abs(plan(affine_problem, guess.u, guess.a).a[k] - guess.a[k]).max())
 
     def _make_usable(self, a: np.ndarray) -> None:
         """Refine until the cell of a can be used."""
         while not self.grid.places(a[None])[0][0]:
             if self.grid.level >= self.rounds:
-                reason = [why for _, why in self.grid.failures[-1:]]
+                reason = [message for _, message in self.grid.failures[-1:]]
                 raise MapError(
                     f"There is no plan from a = {np.round(a, 3).tolist()}: near it the robot "
                     "buckles, folds, or snaps to another shape, on every level of the grid. Give "

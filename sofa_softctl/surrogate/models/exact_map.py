@@ -24,22 +24,18 @@ from sofa_softctl.surrogate.grid.embedding import Jet, Layout
 from sofa_softctl.surrogate.grid.evaluation import MapSample, Neighbour
 
 _BUILT: dict[str, EquilibriumMap] = {}
-"""Map of the last exact map that this worker evaluated, by its key."""
-
-
-PULLED = 0.1
-"""Control at which the derivative of `ExactMap.stress_stiffness` is taken [-]."""
+"""Map that this worker built for the last `ExactMap`, by its key."""
 
 
 class ExactMap:
-    """u -> [x, L, points]: equilibria of a scene's robot under line tensions scale * u.
+    """Map u -> [x, L, points]: equilibria of a scene's robot under cable tensions scale * u.
 
-    Built at first use, so that it is small when pickled to worker processes.
+    It is built at first use, so that it is small when pickled to worker processes.
 
     Args:
         scene: Scene file.
         scale: Tension of u = 1 [force].
-        points: Paths of nodes; their states' points come last in the outputs.
+        points: Paths of nodes, the points of which come last in the outputs.
         parameters: Parameters of createScene.
 
     Source: Jia, Pan, Manocha 2019, section IV-A.
@@ -56,19 +52,19 @@ class ExactMap:
         self.scene, self.scale, self.points = os.fspath(scene), scale, tuple(points)
         self.parameters = dict(parameters or {})
         self.key = uuid4().hex
-        """Of the map that a worker builds, once for all points."""
+        """Key of the map that a worker builds once for all points."""
         self._copy = False
         self.seconds = 0.0
-        """Time of its evaluations in this process [s]."""
-        self._known: dict[bytes, Equilibrium] = {}
+        """Time of evaluations in this process [s]."""
+        self._equilibria: dict[bytes, Equilibrium] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("scene", "scale", "points", "parameters", "seconds", "key")
-        return {name: vars(self)[name] for name in kept} | {"_known": {}, "_copy": True}
+        names = ("scene", "scale", "points", "parameters", "seconds", "key")
+        return {name: vars(self)[name] for name in names} | {"_equilibria": {}, "_copy": True}
 
     @cached_property
     def map(self) -> EquilibriumMap:
-        """The map of the scene, built once for all copies that a worker receives."""
+        """Map of the scene, built once for all copies that a worker receives."""
         if not self._copy:
             return self._build()
         if self.key not in _BUILT:
@@ -98,7 +94,7 @@ class ExactMap:
 
     @property
     def dimension(self) -> int:
-        """Number of lines."""
+        """Number of cables."""
         return self.map.dimension
 
     @property
@@ -108,95 +104,108 @@ class ExactMap:
 
     @property
     def dt(self) -> float:
-        """The scene's time step [time]."""
+        """Time step of the scene [time]."""
         return self.map.dt
 
     @property
     def damping(self) -> tuple[float, float]:
-        """The scene's rayleighMass [1 / time] and rayleighStiffness [time]."""
+        """Factors rayleighMass [1 / time] and rayleighStiffness [time] of the scene."""
         return self.map.damping
 
     @property
     def count(self) -> int:
-        """Number of equilibria found in this process."""
+        """Number of equilibria solved in this process."""
         return self.map.count
 
     def masses(self) -> np.ndarray:
-        """Mass of each coordinate [mass], shape (3 N,)."""
+        """Return the mass of each coordinate [mass], shape (3 N,)."""
         return self.map.masses().ravel()
 
     @cached_property
     def stress_stiffness(self) -> np.ndarray:
-        """See `EquilibriumMap.stress_stiffness`: at u = 0, then its derivative by each u.
+        """Stress stiffness at u = 0, then its derivative by each u [force length].
 
-        [force length], shape (1 + d, d, d). From 1 + d equilibria, where it is not 0.
+        Shape (1 + d, d, d). See `EquilibriumMap.stress_stiffness`. It takes 1 + d equilibria, if it
+        is not 0.
         """
         map_, d = self.map, self.dimension
+        control = 0.1  # difference quotient of the stiffness by the controls
         if not map_.tangent.approximate_in_steps:
             return np.zeros((1 + d, d, d))
-        here = map_(np.zeros(d))
-        at_rest = map_.stress_stiffness(here)
-        pulled = [map_.stress_stiffness(map_(u, here)) for u in PULLED * np.eye(d)]
-        return np.stack((at_rest, *((each - at_rest) / PULLED for each in pulled)))
+        rest = map_(np.zeros(d))
+        stiffness_at_rest = map_.stress_stiffness(rest)
+        stiffnesses = [map_.stress_stiffness(map_(u, rest)) for u in control * np.eye(d)]
+        return np.stack(
+            (
+                stiffness_at_rest,
+                *((stiffness - stiffness_at_rest) / control for stiffness in stiffnesses),
+            )
+        )
 
-    def __call__(self, u: np.ndarray, near: Neighbour | None = None) -> MapSample:
-        """Equilibrium at u, solved from a known one.
+    def __call__(self, u: np.ndarray, neighbour: Neighbour | None = None) -> MapSample:
+        """Solve for the equilibrium at u, from a known one.
 
         Raises:
-            MapError: there is none, it is unstable, or elements are inverted.
+            MapError: No equilibrium exists, it is unstable, or elements are inverted.
         """
-        found = self._found(u, None if near is None else self._near(*near))
-        return self._sample(found)
+        equilibrium = self._solve(
+            u, None if neighbour is None else self._known_equilibrium(*neighbour)
+        )
+        return self._sample(equilibrium)
 
-    def _found(self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
+    def _solve(self, u: np.ndarray, initial: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
         map_, start = self.map, perf_counter()
         try:
-            found = map_(u, near)
+            equilibrium = map_(u, initial)
         finally:  # failed solves take longest
             self.seconds += perf_counter() - start
-        if not found.stable:
+        if not equilibrium.stable:
             raise MapError(
                 f"At u = {np.round(u, 6).tolist()} the robot is in unstable balance: it buckles, "
                 "and rests elsewhere. Give narrower limits."
             )
-        return found
+        return equilibrium
 
-    def _sample(self, found: Equilibrium) -> MapSample:
+    def _sample(self, equilibrium: Equilibrium) -> MapSample:
         d = self.dimension
-        value = (found.x.ravel(), found.lengths, found.points.ravel())
-        gradient = (found.x_u.reshape(-1, d), found.lengths_u, found.points_u.reshape(-1, d))
+        value = (equilibrium.x.ravel(), equilibrium.lengths, equilibrium.points.ravel())
+        gradient = (
+            equilibrium.x_u.reshape(-1, d),
+            equilibrium.lengths_u,
+            equilibrium.points_u.reshape(-1, d),
+        )
         return MapSample(np.concatenate(value), np.concatenate(gradient))
 
-    def _near(self, u: np.ndarray, sample: MapSample) -> KnownEquilibrium:
+    def _known_equilibrium(self, u: np.ndarray, sample: MapSample) -> KnownEquilibrium:
         rows, n = self.layout.position, self.layout.nodes
         gradient = sample.gradient[rows].reshape(n, 3, self.dimension)
         return KnownEquilibrium(u, np.asarray(sample.value[rows], float).reshape(n, 3), gradient)
 
     def curvature(self, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """See `Embedding`; points of the last `at` are cached."""
-        found = np.empty((len(points), self.dimension, self.dimension))
+        """Return the weighted second derivatives; equilibria of the last `at` are cached."""
+        hessians = np.empty((len(points), self.dimension, self.dimension))
         layout, at = self.layout, None
         for k, (u, w) in enumerate(zip(points, weights, strict=True)):
-            at = self._known.get(u.tobytes()) or self.map(u, at)
+            at = self._equilibria.get(u.tobytes()) or self.map(u, at)
             by_x = w[layout.position].reshape(-1, 3)
             by_points = w[layout.length.stop :].reshape(-1, 3)
-            found[k] = self.map.curvature(at, by_x, w[layout.length], by_points)
-        return found
+            hessians[k] = self.map.curvature(at, by_x, w[layout.length], by_points)
+        return hessians
 
     def at(self, points: np.ndarray) -> Jet:
-        """Outputs and gradients at the points, shape (m, d), each from the one before.
+        """Evaluate outputs and gradients at points (m, d), each from the one before.
 
-        NaN where there is no equilibrium.
+        NaN at points without an equilibrium.
         """
         values = np.full((len(points), self.size), np.nan)
         gradients = np.full((len(points), self.size, self.dimension), np.nan)
-        near = None
-        self._known.clear()
+        equilibrium = None
+        self._equilibria.clear()
         for k, u in enumerate(points):
             try:
-                near = self._known[u.tobytes()] = self._found(u, near)
+                equilibrium = self._equilibria[u.tobytes()] = self._solve(u, equilibrium)
             except MapError:
                 continue
-            sample = self._sample(near)
+            sample = self._sample(equilibrium)
             values[k], gradients[k] = sample.value, sample.gradient
         return Jet(values, gradients)

@@ -1,4 +1,4 @@
-"""What a plan has to say of the grid that it was made on."""
+"""Notes of a plan on the grid that it was made on."""
 
 from __future__ import annotations
 
@@ -12,43 +12,40 @@ from sofa_softctl.surrogate.grid.reduced_basis import LOST_MAX, ReducedBasisGrid
 from sofa_softctl.surrogate.planning.planner import Plan
 from sofa_softctl.surrogate.program.transcription import PlanningProblem
 
-AT_THE_END = 1e-6
-"""Distance from the end of the grid below which a plan is at it [-]."""
 
+def with_grid_notes(result: Plan, problem: PlanningProblem, reduced: ReducedBasisGrid) -> Plan:
+    """Return the plan with notes on its grid; a too small basis makes it NOT_CONVERGED.
 
-def with_grid_notes(found: Plan, problem: PlanningProblem, reduced: ReducedBasisGrid) -> Plan:
-    """The plan with what the grid adds to its message; not converged where the basis is too small.
-
-    Notes: where the plan wants to leave the grid, or asked for points without an equilibrium; a
-    reduced basis that leaves out more than `LOST_MAX`; samples that the store could not keep.
+    Notes: the plan was held at the end of the grid, or needed points without an equilibrium; the
+    reduced basis leaves out more than `LOST_MAX`; samples could not be stored.
     """
-    wants = _leaving(found, problem) or ("" if found.status.ok else _refused(reduced))
-    too_small, status = reduced.lost > LOST_MAX, found.status
+    leaving = _bound_note(result, problem) or ("" if result.status.ok else _refusal_note(reduced))
+    too_small, status = reduced.lost > LOST_MAX, result.status
     if too_small and status in (Status.SOLVED, Status.CLOSEST_FEASIBLE):
         status = Status.NOT_CONVERGED
-    basis = _basis(reduced) if too_small else ""
-    notes = filter(None, (basis, found.message, wants, store_note(reduced)))
-    return replace(found, status=status, message=" ".join(notes))
+    basis = _basis_note(reduced) if too_small else ""
+    notes = filter(None, (basis, result.message, leaving, store_note(reduced)))
+    return replace(result, status=status, message=" ".join(notes))
 
 
 def store_note(reduced: ReducedBasisGrid) -> str:
-    """What is to be known of the store of equilibria; empty if all is well."""
+    """Return a note on damaged or unsaved equilibria of the store, or ""."""
     store, notes = reduced.grid.corners.store, []
     if store is None:
         return ""
-    if store.damaged:
+    if store.damaged_count:
         notes.append(
-            f"{store.damaged} equilibria in the store were damaged, and were solved again where "
-            "they were needed: check the disk."
+            f"{store.damaged_count} equilibria in the store were damaged, and were solved again "
+            "where they were needed: check the disk."
         )
-    if store.unsaved:
-        notes.append(f"{store.unsaved} equilibria could not be kept. {store.fault}")
+    if store.unsaved_count:
+        notes.append(f"{store.unsaved_count} equilibria could not be kept. {store.fault}")
     elif store.fault:
         notes.append(f"The store could not be read, and equilibria were solved anew. {store.fault}")
     return " ".join(notes)
 
 
-def _basis(reduced: ReducedBasisGrid) -> str:
+def _basis_note(reduced: ReducedBasisGrid) -> str:
     return (
         f"The reduced basis is too small: {reduced.coordinates} coordinates leave out "
         f"{reduced.lost:.1e} of the motion to a corner, more than {LOST_MAX:g}, so that inertia is "
@@ -56,17 +53,17 @@ def _basis(reduced: ReducedBasisGrid) -> str:
     )
 
 
-def _leaving(found: Plan, problem: PlanningProblem) -> str:
-    """Where coordinates are held by an end of the grid; empty if they are nowhere."""
+def _bound_note(result: Plan, problem: PlanningProblem) -> str:
+    """Return a note on coordinates at the bounds of the grid, or ""."""
     lower, upper = problem.state_bounds
-    a, ends = found.a[1:], []
-    for bound, past in ((lower, a - lower), (upper, upper - a)):
-        at = past <= AT_THE_END
-        if at.any():
-            step, line = np.argwhere(at)[0]
+    a, ends = result.a[1:], []
+    for bound, distance in ((lower, a - lower), (upper, upper - a)):
+        is_at_bound = distance <= 1e-6
+        if is_at_bound.any():
+            step, line = np.argwhere(is_at_bound)[0]
             ends.append(
                 f"line {line + 1} at {bound[step, line]:g} from instant {step + 2} on, "
-                f"{int(at[:, line].sum())} instants in all"
+                f"{int(is_at_bound[:, line].sum())} instants in all"
             )
     if not ends:
         return ""
@@ -76,14 +73,16 @@ def _leaving(found: Plan, problem: PlanningProblem) -> str:
     )
 
 
-def _refused(reduced: ReducedBasisGrid) -> str:
-    """Where the grid had no value when it was asked last; empty if it always had."""
+def _refusal_note(reduced: ReducedBasisGrid) -> str:
+    """Return a note on points without a value in the last calls, or ""."""
     if not len(reduced.refused):
         return ""
     point, grid = reduced.refused[0], reduced.grid
-    where = f"a = {np.round(point, 3).tolist()}"
+    location = f"a = {np.round(point, 3).tolist()}"
     if isinstance(grid, Interpolant) and not ((point >= grid.lower) & (point <= grid.upper)).all():
-        return f'It wanted to go to {where}, outside the grid: raise "reach" or "u_max".'
-    near = sorted(grid.failures, key=lambda each: float(np.linalg.norm(each[0] - point)))
-    why = near[0][1] if near else "the branch of its shapes ends there."
-    return f"It wanted to go to {where}, where the grid has no equilibrium to interpolate: {why}"
+        return f'It wanted to go to {location}, outside the grid: raise "reach" or "u_max".'
+    failures = sorted(grid.failures, key=lambda failure: float(np.linalg.norm(failure[0] - point)))
+    reason = failures[0][1] if failures else "the branch of its shapes ends there."
+    return (
+        f"It wanted to go to {location}, where the grid has no equilibrium to interpolate: {reason}"
+    )

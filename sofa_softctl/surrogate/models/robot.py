@@ -1,7 +1,4 @@
-"""Checks of the arguments of a `PlannedRobot`, which users write into SURROGATE.
-
-Robot of a scene for planning: its map, exact or interpolated, and its projected dynamics.
-"""
+"""Robot of a scene for planning: its map, exact or interpolated, and its projected dynamics."""
 
 from __future__ import annotations
 
@@ -32,24 +29,24 @@ from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
 GRIDS = ("auto", "cells", "sparse")
 """Kinds of grids."""
-FINEST = 1e-4
-"""Least spacing that makes sense, and least eta [-]: an equilibrium is known to some 1e-6."""
+SPACING_MIN = 1e-4
+"""Smallest sensible spacing and eta [-], since equilibria are accurate to about 1e-6."""
 
 
-def check_arguments(given: Mapping[str, Any]) -> None:
+def check_arguments(arguments: Mapping[str, Any]) -> None:
     """Check the arguments of a robot.
 
     Raises:
-        ValueError: one has the wrong type or value; with its name, what is expected, and its value.
+        ValueError: An argument has the wrong type or value.
     """
-    for name, (right, expected) in _EXPECTED.items():
-        value = given[name]
-        if not right(value):
+    for name, (is_valid, expected) in _EXPECTED.items():
+        value = arguments[name]
+        if not is_valid(value):
             raise ValueError(f"{name} must be {expected}. Got: {value!r}")
 
 
 def _numbers(value: Any) -> np.ndarray | None:
-    """A finite number, or several in a row; None for anything else."""
+    """Return a finite number or vector as an array, or None for anything else."""
     if isinstance(value, (str, bytes, bool)) or value is None:
         return None
     try:
@@ -60,9 +57,9 @@ def _numbers(value: Any) -> np.ndarray | None:
     return array if good and np.isfinite(array).all() else None
 
 
-def _number(value: Any, least: float = 0.0) -> bool:
+def _number(value: Any, lower: float = 0.0) -> bool:
     array = _numbers(value)
-    return array is not None and array.ndim == 0 and bool(array > least)
+    return array is not None and array.ndim == 0 and bool(array > lower)
 
 
 def _positive(value: Any) -> bool:
@@ -75,14 +72,14 @@ def _or_none(right: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _paths(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
+    return isinstance(value, (list, tuple)) and all(isinstance(path, str) for path in value)
 
 
 _POSITIVE = (_number, "a positive number")
 _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "scale": _POSITIVE,
-    "spacing": (lambda value: _number(value, FINEST), f"a number above {FINEST:g}"),
-    "eta": (lambda value: _number(value, FINEST), f"a number above {FINEST:g}"),
+    "spacing": (lambda value: _number(value, SPACING_MIN), f"a number above {SPACING_MIN:g}"),
+    "eta": (lambda value: _number(value, SPACING_MIN), f"a number above {SPACING_MIN:g}"),
     "tolerance": (_or_none(_number), "a positive number, or None"),
     "grid": (lambda value: value in GRIDS, f"one of {', '.join(GRIDS)}"),
     "points": (_paths, "a list of paths of nodes, such as ['/arm/tip']"),
@@ -97,49 +94,48 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a positive multiple of three",
     ),
 }
-"""What each argument must be."""
+"""Check and description of each argument."""
 
 
 SPARSE_FROM = 3
-"""Number of lines from which on "auto" is "sparse": fewer equilibria, and less time."""
+"""Number of cables at and above which "auto" is "sparse", which then needs less time."""
 
 
 class PlannedRobot:
-    """A scene's robot for planning.
+    """Robot of a scene for planning.
 
-    Slack lines have coordinates a little above and below 0: 0 is in the middle of a cell of the
-    finest level, and inside on all levels, which avoids cells on both sides.
+    Slack cables have coordinates slightly above and below 0, so 0 is in the middle of a cell of the
+    finest level and inside a cell on all levels, which avoids solving cells on both sides.
 
     Args:
         scene: Scene file.
         scale: Tension of a control of 1 [force].
         spacing: Delta x, spacing of the coarsest level [-].
-        eta: Least spacing of a level [-].
+        eta: Smallest spacing of a level [-].
         tolerance: Estimated error of positions above which a cell is split in a later round
-            [length]; None: all are. On a sparse grid, the error that ends sampling; None: that of
-            `sparse_rounds.ACCURACY`.
-        grid: "cells" with 2^d corners each, "sparse" polynomials, which want fewer equilibria for
-            many lines, or "auto": sparse from `SPARSE_FROM` lines on.
+            [length]; by default all are. On a sparse grid, the error at which sampling ends; by
+            default from `planning.rounds`.
+        grid: "cells" with 2^d corners each, "sparse" polynomials, which need fewer equilibria for
+            many cables, or "auto", which is sparse for `SPARSE_FROM` cables and more.
         points: Paths of nodes whose points are outputs, such as ("/arm/beam",).
         u_max: Largest control; plans take controls from 0 to it [-].
-        replay_tolerance: Largest distance of a task's point from its planned path when the plan is
-            replayed on the full model [length]; None: 1 % of the largest side of the box around
-            the robot.
-        line_stiffness: Whether the scene's steps have the stiffness that tensions give to the
-            lines, see `LineStiffness`. Without, they are as SOFA's are, and may flutter.
-        reach: Range of coordinates beyond that of controls, for inertia [-].
+        replay_tolerance: Largest distance of a task's point from its planned path in the replay on
+            the full model [length]; by default 1 % of the largest side of the box around the robot.
+        line_stiffness: Add to the scene's steps the stiffness of cables under tension, see
+            `LineStiffness`. Without it they are SOFA's steps, which may flutter.
+        reach: Excess of the range of coordinates over the range of controls, for inertia [-].
         rate: Largest change of a control [1 / time]; the robot starts without tension.
         parameters: Parameters of createScene.
-        dt: Time step of the projected dynamics [time]; None: the scene's.
-        coordinates: Size of the grid's reduced basis, a multiple of three; plans say when it is
+        dt: Time step of the projected dynamics [time]; by default the scene's.
+        coordinates: Size of the grid's reduced basis, a multiple of three; plans report if it is
             too small.
-        store: File of corners for later runs; None: memory alone.
+        store: File of corners for later runs; by default they are only in memory.
         executor: Evaluates corners in parallel.
         exact: Plan with the exact map, without a grid.
 
     Attributes:
         map: The exact map.
-        model: How it plans: `ExactModel`, `CellsModel` or `SparseModel`.
+        model: Model for planning: `ExactModel`, `CellsModel` or `SparseModel`.
         limits: Limits of controls and coordinates.
 
     Source: Jia, Pan, Manocha 2019, section IV and Algorithm 1.
@@ -182,37 +178,37 @@ class PlannedRobot:
             return
         d = self.map.dimension
         rounds = max(int(np.ceil(np.log2(spacing / eta))), 0)
-        given: dict[str, Any] = {
+        grid_options: dict[str, Any] = {
             "origin": -0.5 * spacing / 2**rounds,
             "store": None if store is None else Store(store, self.map.model),
             "executor": executor,
         }
         shared = (self.limits, step, coordinates)
         if grid == "sparse" or (grid == "auto" and d >= SPARSE_FROM):
-            given |= {"lower": self.limits.a_min, "upper": self.limits.a_max}
-            sparse = SparseGrid(self.map, np.full(d, spacing), **given)
+            grid_options |= {"lower": self.limits.a_min, "upper": self.limits.a_max}
+            sparse = SparseGrid(self.map, np.full(d, spacing), **grid_options)
             self.model = SparseModel(self.map, sparse, *shared, tolerance=tolerance)
             return
         cells: Interpolant
         if tolerance is None:
-            cells = Grid(self.map, np.full(d, spacing), **given)
+            cells = Grid(self.map, np.full(d, spacing), **grid_options)
         else:
-            cells = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **given)
+            cells = AdaptiveGrid(self.map, np.full(d, spacing), tolerance, level=0, **grid_options)
         self.model = CellsModel(self.map, cells, *shared, rounds=rounds)
 
     @property
     def grid(self) -> SampledMap | None:
-        """Samples of the map; None with the exact one."""
+        """Samples of the map, or None for the exact map."""
         return self.model.grid if isinstance(self.model, InterpolatedModel) else None
 
     @property
     def dynamics(self) -> LineDynamics:
-        """The projected dynamics."""
+        """Projected dynamics."""
         return self.model.dynamics
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the exact map, worker processes included."""
+        """Number of evaluations of the exact map, including worker processes."""
         return self.model.evaluations
 
     def problem(
@@ -225,20 +221,20 @@ class PlannedRobot:
         tension: np.ndarray | None = None,
         offset: np.ndarray | None = None,
     ) -> PlanningProblem:
-        """The problem of a task.
+        """Return the planning problem of a task.
 
         Args:
-            task: The task.
-            instants: K, number of instants.
-            start: Initial coordinates, such as from `nearest` [-], shape (d,); None: at rest
+            task: Task.
+            instants: Number K of instants.
+            start: Initial coordinates, such as from `nearest` [-], shape (d,); by default at rest
                 without tension.
-            before: Coordinates a step earlier [-], shape (d,); None: at rest.
-            tension: Previous controls, for the rate [-], shape (d,); None: those that hold the
+            before: Coordinates one step earlier [-], shape (d,); by default at rest.
+            tension: Previous controls, for the rate [-], shape (d,); by default those that hold the
                 start.
-            offset: What the outputs have beyond the map's, see `PlanningProblem`.
+            offset: Offset of the outputs from the map, see `PlanningProblem`.
 
         Raises:
-            ValueError: the start is outside the grid.
+            ValueError: The start is outside the grid.
         """
         first = np.zeros(self.map.dimension) if start is None else np.asarray(start, float)
         for name, a in (("start", first), ("before", first if before is None else before)):
@@ -268,13 +264,13 @@ class PlannedRobot:
         """Plan by Algorithm 1, from a guess if its cost is finite.
 
         Args:
-            problem: From `problem`.
-            guess: A plan to start from; None: that of `rehearse`, and with the exact map rest.
+            problem: Planning problem from `problem`.
+            guess: Plan to start from; by default from `rehearse`, or rest with the exact map.
             settings: Settings of the optimiser.
             progress: Called after each iteration.
 
         Raises:
-            MapError: the map is unusable at the start.
+            MapError: The map is unusable at the start.
         """
         return self.model.plan(problem, guess, settings, progress)
 
@@ -286,33 +282,33 @@ class PlannedRobot:
         return self.model.rehearse(problem, settings)
 
     def nearest(self, x: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
-        """Coordinates of the equilibrium nearest to measured positions, weighted by mass.
+        """Return the coordinates of the equilibrium nearest to positions, weighted by mass.
 
-        Gauss-Newton steps, within the limits of coordinates.
+        Gauss-Newton steps are taken within the limits of coordinates.
 
         Args:
             x: Positions of all nodes [length], shape (N, 3).
-            guess: Initial guess [-], shape (d,); None: at rest without tension.
+            guess: Initial guess [-], shape (d,); by default at rest without tension.
 
         Returns:
             Shape (d,).
 
         Raises:
-            ValueError: planning is with the exact map.
+            ValueError: Planning is with the exact map.
         """
         return self.model.nearest(x, np.zeros(self.map.dimension) if guess is None else guess)
 
     def locate(self, probe: Probe, a: np.ndarray) -> np.ndarray:
-        """Position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
+        """Return the position of a probe at coordinates a (K, d) [length], shape (K, 3)."""
         value = self.model.outputs(a)
         return probe.locate(value[:, list(probe.rows)])[0]
 
     def positions(self, a: np.ndarray) -> np.ndarray:
-        """Positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
+        """Return the positions of all nodes at coordinates a (K, d) [length], shape (K, N, 3)."""
         return self.model.positions(a)
 
     def flutter(self, a: np.ndarray) -> float:
-        """Largest `flutter_number` along a motion a (K, d), at some of its instants [-]."""
+        """Return the largest `flutter_number` at some instants of coordinates a (K, d) [-]."""
         strongest = int(np.argmax(a.sum(axis=1)))
         chosen = sorted({strongest, *np.linspace(0, len(a) - 1, 8).astype(int).tolist()})
         shapes = self.positions(a[chosen])

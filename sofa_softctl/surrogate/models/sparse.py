@@ -1,4 +1,4 @@
-"""Planning on a sparse grid, for robots with many lines."""
+"""Planning on a sparse grid, for robots with many cables."""
 
 from __future__ import annotations
 
@@ -17,26 +17,23 @@ from sofa_softctl.surrogate.program.settings import Settings
 from sofa_softctl.surrogate.program.transcription import PlanningProblem
 from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
-NEAREST = 0.1
-"""Largest step of a coordinate in `nearest`: sampled so far [-]."""
-
 
 class SparseModel(InterpolatedModel):
-    """Polynomials near a motion, sampled anew in rounds.
+    """Planning on polynomials near a trajectory, which are extended in rounds.
 
     Args:
-        tolerance: Error that ends sampling [length]; None: that of `rounds.ACCURACY`.
-        given: Of `InterpolatedModel`.
+        tolerance: Error at which sampling ends [length]; by default from `planning.rounds`.
+        arguments: Arguments of `InterpolatedModel`.
     """
 
     grid: SparseGrid
 
-    def __init__(self, *given: Any, tolerance: float | None) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any, tolerance: float | None) -> None:
+        super().__init__(*arguments)
         self.tolerance = tolerance
 
     def prepare(self, problem: PlanningProblem) -> Plan | None:
-        """See `RobotModel`: the plan of `rehearse`."""
+        """Return the plan of `rehearse`."""
         return self.rehearse(problem)
 
     @override
@@ -52,7 +49,7 @@ class SparseModel(InterpolatedModel):
             self.grid.cover(np.zeros((1, self.grid.dimension)), WIDTH_MIN, np.inf)
             _ = self.dynamics.unit
         rest = problem.within_limits(np.tile(problem.a_first, (problem.instants - 1, 1)))
-        found = plan_in_rounds(
+        result = plan_in_rounds(
             problem,
             self.grid,
             rest if guess is None else guess.u,
@@ -62,7 +59,7 @@ class SparseModel(InterpolatedModel):
             progress=progress,
             evaluations=lambda: self.evaluations,
         )
-        return with_grid_notes(found, problem, self.reduced)
+        return with_grid_notes(result, problem, self.reduced)
 
     @override
     def estimate(self, a: np.ndarray, workers: int = 0) -> CostEstimate:
@@ -79,14 +76,15 @@ class SparseModel(InterpolatedModel):
         return super().positions(a)
 
     def _cover(self, a: np.ndarray) -> None:
-        """Move the tube to coordinates a (K, d) outside it, which takes some equilibria."""
+        """Move the tube to coordinates a (K, d), if they are outside it."""
         if not self.grid.places(a)[0].all():
             self.grid.cover(a, WIDTH_MIN, np.inf)
 
     def _reach(self, a: np.ndarray) -> float:
-        self.grid.cover_point(a, NEAREST)
-        return NEAREST
+        step_max = 0.1
+        self.grid.cover_point(a, step_max)
+        return step_max
 
     def to_dict(self) -> dict[str, Any]:
-        """See `RobotModel`; samples are on no levels that mean something."""
+        """Return counts of the map's evaluations; samples have no meaningful levels."""
         return super().to_dict() | {"corners": {}}

@@ -1,4 +1,4 @@
-"""Task of a plan: what is followed, and at which cost."""
+"""Task of a plan: costs, obstacles, and the recorded point."""
 
 from __future__ import annotations
 

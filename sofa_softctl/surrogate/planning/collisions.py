@@ -1,4 +1,4 @@
-"""Where a motion meets obstacles, and which obstacle is between its end and its goal."""
+"""Collisions of a trajectory with obstacles, and obstacles between its end and its goal."""
 
 from __future__ import annotations
 
@@ -8,123 +8,144 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.surrogate.costs.costs import Following
-from sofa_softctl.surrogate.costs.obstacles import Obstacle, Solid, nearest, swept
+from sofa_softctl.surrogate.costs.obstacles import (
+    Obstacle,
+    Solid,
+    find_nearest_points,
+    measure_segments,
+)
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
 
-_CUT = (
-    0.02  # of a way: what it may cut short of a bend round an obstacle, which is 1/8 way^2 / radius
-)
-_REACHED = 0.01  # of the way travelled: so near to the last goal a motion has reached it
-_SURFACE = 1e-4  # of the way of a probe: as exactly as the optimiser keeps it on a surface
+
+@dataclass(frozen=True)
+class CollisionSettings:
+    """Tolerances of the tests for collisions."""
+
+    corner_cut_max: float = 0.02
+    """Largest depth by which a segment may cut a bend around an obstacle, over its length [-]; the
+    depth is 1/8 length^2 / radius."""
+    reached_ratio: float = 0.01
+    """Distance from the last goal over the travelled path, at which it counts as reached [-]."""
+    surface_tolerance: float = 1e-4
+    """Depth over the path of a probe, to which the optimiser keeps it on a surface [-]."""
+
+
+SETTINGS = CollisionSettings()
 
 
 @dataclass(frozen=True, eq=False)
 class Approach:
-    """The part of a motion that is nearest to an obstacle, or deepest inside."""
+    """Segment of a trajectory that is nearest to an obstacle, or deepest inside."""
 
     number: int
     """Number of the obstacle, from 1."""
     obstacle: Obstacle
-    """The obstacle."""
+    """Obstacle that is approached."""
     inside_by: float
-    """How far the way between two instants would have to be moved to leave the solid; negative
-    outside [length]."""
+    """Displacement by which the segment would leave the solid; negative outside [length]."""
     instant: float
-    """When, from 1 to K; 57.5 is halfway between instants 57 and 58."""
+    """Time as an instant, from 1 to K; 57.5 is halfway between instants 57 and 58."""
     tolerance: float
-    """Depth up to which it only touches the obstacle [length]."""
+    """Depth up to which the segment only touches the obstacle [length]."""
     depth: float
     """Largest depth in the margin at an instant, negative outside [length]."""
     deepest: int
-    """That instant, from 2 to K."""
+    """Instant of the largest depth, from 2 to K."""
 
     @property
-    def inside(self) -> bool:
-        """Whether the way is inside the solid, not only its margin."""
+    def is_inside(self) -> bool:
+        """True if the segment is inside the solid, not only in its margin."""
         return self.inside_by > self.tolerance
 
     @property
-    def too_near(self) -> bool:
-        """Whether the point is inside the margin at an instant."""
+    def is_inside_margin(self) -> bool:
+        """True if the point is inside the margin at an instant."""
         return self.depth > self.tolerance
 
     def __str__(self) -> str:
-        """The obstacle as text."""
+        """Return the name of the obstacle."""
         return obstacle_name(self.number, self.obstacle.shape)
 
 
 def approaches(problem: PlanningProblem, trial: Trial) -> list[Approach]:
-    """The nearest approach to each obstacle, on the straight ways between instants too.
+    """Find the nearest approach to each obstacle, including segments between instants.
 
-    A motion with second differences dd differs from its straight ways by up to s (1 - s) / 2 |dd|:
-    so far a way may cut into a solid, but by no more than 2 % of its length.
+    A trajectory with second differences dd differs from its segments by up to s (1 - s) / 2 |dd|. A
+    segment may cut into a solid by that much, but by at most 2 % of its length.
     """
-    found = []
+    nearest_approaches = []
     for number, obstacle in enumerate(problem.obstacles, 1):
         y = trial.y[:, list(obstacle.rows)]
         p = obstacle.probe.locate(y)[0]
-        way = np.linalg.norm(np.diff(p, axis=0), axis=1)
-        share = nearest(obstacle.shape, p[:-1], p[1:]).share
-        bend = np.zeros(len(p))
-        bend[1:-1] = np.linalg.norm(np.diff(p, 2, axis=0), axis=1)
-        cut = 0.5 * share * (1.0 - share) * np.maximum(bend[:-1], bend[1:])
-        cut = np.minimum(cut, _CUT * way)
-        inside_by = -swept(obstacle.shape, p[:-1], p[1:]).distance
-        k = int((inside_by - cut).argmax())
+        segment_lengths = np.linalg.norm(np.diff(p, axis=0), axis=1)
+        fraction = find_nearest_points(obstacle.shape, p[:-1], p[1:]).fraction
+        bends = np.zeros(len(p))
+        bends[1:-1] = np.linalg.norm(np.diff(p, 2, axis=0), axis=1)
+        cut_depth = 0.5 * fraction * (1.0 - fraction) * np.maximum(bends[:-1], bends[1:])
+        cut_depth = np.minimum(cut_depth, SETTINGS.corner_cut_max * segment_lengths)
+        inside_by = -measure_segments(obstacle.shape, p[:-1], p[1:]).distance
+        k = int((inside_by - cut_depth).argmax())
         depth = obstacle.violation(y[1:])[0]
-        found.append(
+        nearest_approaches.append(
             Approach(
                 number,
                 obstacle,
                 inside_by=float(inside_by[k]),
-                instant=1 + k + float(share[k]),
-                tolerance=_SURFACE * float(way.sum()) + float(cut[k]),
+                instant=1 + k + float(fraction[k]),
+                tolerance=SETTINGS.surface_tolerance * float(segment_lengths.sum())
+                + float(cut_depth[k]),
                 depth=float(depth.max()),
                 deepest=int(depth.argmax()) + 2,
             )
         )
-    return found
+    return nearest_approaches
 
 
-def between(problem: PlanningProblem, trial: Trial) -> list[tuple[str, float]]:
-    """Obstacles, with margins, on the straight way from a motion's end to its last goal.
+def blocking_obstacles(problem: PlanningProblem, trial: Trial) -> list[tuple[str, float]]:
+    """Return obstacles, with margins, on the straight line from the end to the last goal.
 
-    Such a motion has stopped in front of an obstacle, or has gone past its wrong side. A goal
-    within its tolerance, or 1 % of the way travelled, is reached.
+    Such a trajectory has stopped in front of an obstacle, or passed it on the wrong side. A goal is
+    reached within its tolerance, or within 1 % of the travelled path.
 
     Returns:
-        The obstacles' names, with the length of the way.
+        Names of the obstacles, with the length of the line.
     """
-    found = []
+    blocking = []
     for term in problem.outputs:
         if not isinstance(term, Following):
             continue
         last = int(np.flatnonzero(np.broadcast_to(term.weight, len(term.goal)) > 0.0)[-1:].sum())
         p = term.probe.locate(trial.y[:, list(term.rows)])[0]
-        here, goal = p[last : last + 1], term.goal[last : last + 1]
-        way = float(np.linalg.norm(goal - here))
+        end, goal = p[last : last + 1], term.goal[last : last + 1]
+        distance = float(np.linalg.norm(goal - end))
         travelled = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
-        reached = term.tolerance if np.isfinite(term.tolerance) else _REACHED * travelled
-        if way <= reached:
+        reach_tolerance = (
+            term.tolerance if np.isfinite(term.tolerance) else SETTINGS.reached_ratio * travelled
+        )
+        if distance <= reach_tolerance:
             continue
         for number, obstacle in enumerate(problem.obstacles, 1):
             if obstacle.probe == term.probe:
-                far = swept(obstacle.shape, here, goal).distance[0]
-                if far < obstacle.margin - _SURFACE * (travelled + way):
-                    found.append((obstacle_name(number, obstacle.shape), way))
-    return found
+                clearance = measure_segments(obstacle.shape, end, goal).distance[0]
+                if clearance < obstacle.margin - SETTINGS.surface_tolerance * (
+                    travelled + distance
+                ):
+                    blocking.append((obstacle_name(number, obstacle.shape), distance))
+    return blocking
 
 
-def obstructed(problem: PlanningProblem, trial: Trial) -> bool:
-    """Whether a motion enters an obstacle's margin, or ends behind an obstacle."""
+def is_obstructed(problem: PlanningProblem, trial: Trial) -> bool:
+    """Return True if a trajectory enters an obstacle's margin, or ends behind an obstacle."""
     if not problem.obstacles:
         return False
-    near = any(each.inside or each.too_near for each in approaches(problem, trial))
-    return near or bool(between(problem, trial))
+    is_inside = any(
+        approach.is_inside or approach.is_inside_margin for approach in approaches(problem, trial)
+    )
+    return is_inside or bool(blocking_obstacles(problem, trial))
 
 
 def obstacle_name(number: int, shape: Solid) -> str:
-    """Such as 'obstacle 2 (Sphere, center [2, 9, -180], radius 5)'."""
+    """Return a name like 'obstacle 2 (Sphere, center [2, 9, -180], radius 5)'."""
     values: tuple[Any, ...] = fields(shape) if is_dataclass(shape) else ()
     parts = [type(shape).__name__]
     for field in values:

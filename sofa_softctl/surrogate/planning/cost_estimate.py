@@ -15,25 +15,25 @@ from sofa_softctl.surrogate.grid.corners import Key, lowest
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """Corners of the grid near a plan on the affine map, and their cost.
+    """Number and cost of the equilibria near a plan on the affine map.
 
-    Too low where the robot's own map leads the plan elsewhere, or the optimiser tries more cells.
+    It is too low if the robot's map leads the plan elsewhere, or the optimiser tries more cells.
     """
 
     corners: dict[int, int]
-    """Number of equilibria by level, with those solved for the estimate."""
+    """Number of equilibria by level, including those solved for the estimate."""
     known: int
     """Number of corners in the store."""
     each: float
-    """Time of one equilibrium [s]; 0 if all are known."""
+    """Time of one equilibrium, 0 if all are known [s]."""
     size: int
     """Memory, or disk if there is a store, of one equilibrium [bytes]: 8 (1 + d) n."""
     workers: int = 0
-    """Number of processes that solve them; 0: this one alone."""
+    """Number of processes that solve equilibria, or 0 for this process only."""
     stored: bool = False
-    """Whether they go to disk."""
+    """Whether equilibria are stored on disk."""
     at_most: bool = False
-    """Whether cells are split only where needed: the estimate counts all."""
+    """Whether the estimate is an upper bound, since cells are split only where needed."""
 
     @property
     def equilibria(self) -> int:
@@ -42,28 +42,28 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """Time for all of them [s]."""
+        """Time of all equilibria [s]."""
         return self.equilibria * self.each / max(self.workers, 1)
 
     @property
     def bytes(self) -> int:
-        """Memory or disk for all of them."""
+        """Memory or disk space of all equilibria."""
         return self.equilibria * self.size
 
     def __str__(self) -> str:
-        """Estimate as text."""
+        """Return the estimate as text."""
         if not self.equilibria:
             return f"no equilibria: the store has all {self.known}"
-        where = "on disk" if self.stored else "in memory"
-        known = f"; {self.known} more are in the store" if self.known else ""
-        bound = "at most " if self.at_most else ""
+        location = "on disk" if self.stored else "in memory"
+        stored_text = f"; {self.known} more are in the store" if self.known else ""
+        bound_text = "at most " if self.at_most else ""
         return (
-            f"{bound}about {self.equilibria} equilibria, {_time(self.seconds)}, "
-            f"{self.bytes / 1e6:.2g} MB {where}{known}"
+            f"{bound_text}about {self.equilibria} equilibria, {_time(self.seconds)}, "
+            f"{self.bytes / 1e6:.2g} MB {location}{stored_text}"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return a JSON-serialisable dict."""
         return {
             "equilibria": self.equilibria,
             "at_most": self.at_most,
@@ -77,15 +77,15 @@ class CostEstimate:
 def estimate_cells(grid: Interpolant, a: np.ndarray, rounds: int, workers: int = 0) -> CostEstimate:
     """Estimate the cost of a plan along the coordinates a, shape (K, d), on a grid of cells.
 
-    It is made on the levels from the grid's own, 0 where cells are split, to `rounds`.
-
-    Corners in the store are read. The time of one equilibrium is measured on one or two that the
-    plan needs.
+    Levels from the present one, or 0 if cells are split, to `rounds` are counted. Corners in the
+    store are read. The time of one equilibrium is measured on one or two that the plan needs.
     """
     first = 0 if isinstance(grid, AdaptiveGrid) else grid.level
     keys, corners = corners_near(grid, a, rounds, first), grid.corners
     if corners.store is not None:
-        corners.want([key for key in keys if corners.store.get(corners.place(key)) is not None])
+        corners.evaluate_missing(
+            [key for key in keys if corners.store.get(corners.place(key)) is not None]
+        )
     missing = [key for key in keys if corners.number(key) is None]
     levels = [level for level, count in grid.counts.exact.items() for _ in range(count)]
     levels += [key[0] for key in missing]
@@ -101,20 +101,20 @@ def estimate_cells(grid: Interpolant, a: np.ndarray, rounds: int, workers: int =
 
 
 def corners_near(grid: Interpolant, a: np.ndarray, rounds: int, first: int = 0) -> list[Key]:
-    """Corners of cells with points a (K, d) on levels `first` to `rounds`, in lowest terms."""
+    """Return the corners of cells with points a (K, d) on levels `first` to `rounds`."""
     cells = [key for level in range(first, rounds + 1) for key in grid.cell_keys(a, level)]
     corners = [grid.cells.corner_keys(cell) for cell in dict.fromkeys(cells)]
-    return list(dict.fromkeys(lowest(key) for each in corners for key in each))
+    return list(dict.fromkeys(lowest(key) for cell_corners in corners for key in cell_corners))
 
 
 def _seconds_of(grid: Interpolant, missing: list[Key]) -> float:
-    """Time of one equilibrium; not the first one of this process, which loads the kernels."""
-    each = 0.0
+    """Measure the time of one equilibrium, not the first of a process, which loads kernels."""
+    duration = 0.0
     for key in missing[: 1 if grid.counts.evaluations else 2]:
         start = perf_counter()
-        grid.corners.want([key])
-        each = perf_counter() - start
-    return each
+        grid.corners.evaluate_missing([key])
+        duration = perf_counter() - start
+    return duration
 
 
 def _time(seconds: float) -> str:

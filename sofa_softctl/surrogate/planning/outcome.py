@@ -13,9 +13,9 @@ from sofa_softctl.surrogate.costs.costs import Following
 from sofa_softctl.surrogate.planning.collisions import (
     Approach,
     approaches,
-    between,
+    blocking_obstacles,
+    is_obstructed,
     obstacle_name,
-    obstructed,
 )
 from sofa_softctl.surrogate.program.settings import Ended
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
@@ -24,60 +24,60 @@ _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at 
 
 
 class Finding(NamedTuple):
-    """Something to say about a plan."""
+    """Finding about a plan."""
 
     status: Status
-    """Status that it gives the plan; SOLVED for a mere note."""
+    """Status that the finding gives the plan; SOLVED for a note."""
     text: str
     """Sentence for the message."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Status and message of a plan, with what they rest on."""
+    """Status and message of a plan, with the numbers behind them."""
 
     status: Status
-    """The worst of the findings."""
+    """Worst status of the findings."""
     message: str
-    """All findings; empty if all went well."""
+    """All findings, or "" if all went well."""
     miss: float
     """Largest distance from a goal of `Following` [length]."""
     violation: float
     """Largest depth of a point inside an obstacle's margin at an instant [length]."""
     inside: float
-    """How far a way inside an obstacle itself would have to be moved to leave it [length]."""
+    """Largest displacement by which a segment would leave an obstacle [length]."""
 
 
 def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
-    """Judge the motion that the optimiser ended with, after `tried` other initial motions."""
+    """Judge the result of the optimiser, after `tried` other initial trajectories."""
     miss, instant, missed = _largest_miss(problem, ended.trial)
-    near = approaches(problem, ended.trial)
+    nearest_approaches = approaches(problem, ended.trial)
     findings = [
-        *_balance(ended, obstructed(problem, ended.trial)),
+        *_balance(ended, is_obstructed(problem, ended.trial)),
         *_goals(problem, ended, miss, instant, missed),
-        *_obstacles(problem, ended.trial, near, tried),
+        *_obstacles(problem, ended.trial, nearest_approaches, tried),
         *_unreachable_goals(problem, missed),
     ]
-    status = Status.worst(each.status for each in findings)
+    status = Status.worst(finding.status for finding in findings)
     if not status.ok and (missed or not ended.balanced):
         findings.append(Finding(status, limits_reached(problem, ended.trial.a, ended.trial.u)))
     notes = (ended.fallback,) if ended.converged else ended.notes
-    texts = (*(each.text for each in findings), *notes)
-    inside = max((each.inside_by for each in near), default=0.0)
-    violation = max((each.depth for each in near), default=0.0)
+    texts = (*(finding.text for finding in findings), *notes)
+    inside = max((finding.inside_by for finding in nearest_approaches), default=0.0)
+    violation = max((finding.depth for finding in nearest_approaches), default=0.0)
     message = " ".join(filter(None, texts))
     return Outcome(status, message, miss, max(violation, 0.0), max(inside, 0.0))
 
 
 def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
-    """Whether the motion is in balance, and an optimum."""
-    lack = f"Steps lack balance by up to {ended.trial.defect:.1e} of the force."
+    """Yield findings on defects and optimality."""
+    defect_text = f"Steps lack balance by up to {ended.trial.defect:.1e} of the force."
     if ended.stuck and not ended.balanced:
         yield Finding(
             Status.INFEASIBLE,
             "No motion was found that is in balance at every step, within the limits, and at rest "
             "in the end if that is asked for: this one comes nearest to it. Do not execute it. "
-            + lack,
+            + defect_text,
         )
     elif not ended.converged:
         yield Finding(
@@ -90,7 +90,7 @@ def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
                 "as where the robot buckles, folds or snaps, or it is at an edge of an obstacle.",
             )
         if not ended.balanced:
-            yield Finding(Status.NOT_CONVERGED, f"{lack} Do not execute it.")
+            yield Finding(Status.NOT_CONVERGED, f"{defect_text} Do not execute it.")
 
 
 def _goals(
@@ -103,50 +103,54 @@ def _goals(
             "Move the goals, widen the limits, or give more time.",
         )
     if missed:
-        at = f"instant {instant} of {problem.instants}"
+        instant_text = f"instant {instant} of {problem.instants}"
         yield Finding(
-            Status.CLOSEST_FEASIBLE, f"Largest distance from a goal: {miss:.3g}, at {at}."
+            Status.CLOSEST_FEASIBLE, f"Largest distance from a goal: {miss:.3g}, at {instant_text}."
         )
 
 
 def _obstacles(
-    problem: PlanningProblem, trial: Trial, near: list[Approach], tried: int
+    problem: PlanningProblem, trial: Trial, nearest_approaches: list[Approach], tried: int
 ) -> Iterator[Finding]:
-    """Points inside obstacles, or inside margins, and obstacles between the end and the goal."""
-    others = f" {tried} other initial motions led to nothing better." if tried else ""
-    inside = [each for each in near if each.inside]
-    for each in inside:
+    """Yield findings on points in obstacles or margins, and on obstacles before the goal."""
+    others_text = f" {tried} other initial motions led to nothing better." if tried else ""
+    inside = [approach for approach in nearest_approaches if approach.is_inside]
+    for approach in inside:
         yield Finding(
             Status.INFEASIBLE,
-            f"The point is {each.inside_by:.3g} inside {each} at "
-            f"{_when(problem, each.instant)}. Do not execute it.{others} Where there is a way "
-            f"round, give goals along it, or a larger weight than {each.obstacle.weight:g}; else "
-            "move the obstacle or the goals.",
+            f"The point is {approach.inside_by:.3g} inside {approach} at "
+            f"{_when(problem, approach.instant)}. Do not execute it.{others_text} Where there is a "
+            f"way round, give goals along it, or a larger weight than "
+            f"{approach.obstacle.weight:g}; else move the obstacle or the goals.",
         )
-    for name, way in between(problem, trial):
+    for name, way in blocking_obstacles(problem, trial):
         yield Finding(
             Status.CLOSEST_FEASIBLE,
             f"The way is blocked: {name} or its margin is between the end of the plan and its "
-            f"last goal, {way:.3g} apart.{others} Where there is a way round, give goals along it; "
-            "else make the margin smaller, or move the obstacle or the goals.",
+            f"last goal, {way:.3g} apart.{others_text} Where there is a way round, give goals "
+            "along it; else make the margin smaller, or move the obstacle or the goals.",
         )
-    close = [each for each in near if each.too_near and not each.inside]
-    for each in close:
+    close = [
+        approach
+        for approach in nearest_approaches
+        if approach.is_inside_margin and not approach.is_inside
+    ]
+    for approach in close:
         yield Finding(
             Status.SOLVED,
-            f"A point is {each.depth:.3g} inside an obstacle's margin of "
-            f"{each.obstacle.margin:.3g}, not in the obstacle itself: {each}, at "
-            f"{_when(problem, each.deepest)}. Give it a larger weight if that is too much.",
+            f"A point is {approach.depth:.3g} inside an obstacle's margin of "
+            f"{approach.obstacle.margin:.3g}, not in the obstacle itself: {approach}, at "
+            f"{_when(problem, approach.deepest)}. Give it a larger weight if that is too much.",
         )
     if len(close) > 1:
-        numbers = " and ".join(str(each.number) for each in close)
+        numbers = " and ".join(str(approach.number) for approach in close)
         yield Finding(
             Status.SOLVED, f"The gap between obstacles {numbers} may be narrower than the margins."
         )
 
 
 def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Finding]:
-    """Goals inside obstacles, as a reason for what is missed."""
+    """Yield findings on goals inside obstacles, if goals are missed."""
     for term in problem.outputs if missed else ():
         if not isinstance(term, Following) or not np.isfinite(term.tolerance):
             continue
@@ -161,10 +165,10 @@ def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Findi
 
 
 def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> str:
-    """Sentence on the limits that a motion is at, in how many steps.
+    """Return a sentence on the active limits of a trajectory, with the number of steps.
 
     Args:
-        problem: The problem.
+        problem: Planning problem.
         a: Coordinates at all instants, shape (K, d).
         u: Inputs, shape (K - 1, m).
     """
@@ -182,27 +186,29 @@ def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> st
         ("a_max", limits.a_max, a[1:] >= np.asarray(limits.a_max) - _AT_LIMIT, ""),
         ("a_min", limits.a_min, a[1:] <= np.asarray(limits.a_min) + _AT_LIMIT, ""),
     )
-    reached = []
-    for name, value, at, more in candidates:
-        if at.any() and np.ndim(value) < 2:  # those of each step are of the method
-            text = ", ".join(f"{each:.4g}" for each in np.atleast_1d(value))
-            lines = ", ".join(str(line + 1) for line in np.flatnonzero(at.any(axis=0)))
-            count = int(at.any(axis=1).sum())
-            reached.append(f"{name} = {text} (line {lines}, in {count} of {len(at)} steps){more}")
-    if not reached:
+    at_limit = []
+    for name, value, is_at_limit, note in candidates:
+        if is_at_limit.any() and np.ndim(value) < 2:  # those of each step are of the method
+            text = ", ".join(f"{limit:.4g}" for limit in np.atleast_1d(value))
+            lines = ", ".join(str(line + 1) for line in np.flatnonzero(is_at_limit.any(axis=0)))
+            count = int(is_at_limit.any(axis=1).sum())
+            at_limit.append(
+                f"{name} = {text} (line {lines}, in {count} of {len(is_at_limit)} steps){note}"
+            )
+    if not at_limit:
         return "It is at no limit of inputs, rates or coordinates."
-    return f"Limits that it is at: {'; '.join(reached)}."
+    return f"Limits that it is at: {'; '.join(at_limit)}."
 
 
 def _largest_miss(problem: PlanningProblem, trial: Trial) -> tuple[float, int, bool]:
-    """Largest distance from a goal, its instant, and whether one exceeds its tolerance."""
+    """Return the largest distance from a goal, its instant, and whether a tolerance is exceeded."""
     miss, instant, missed = 0.0, 1, False
     for term in problem.outputs:
         if isinstance(term, Following):
-            far = term.distances(trial.y[:, list(term.rows)])
-            if far.max() >= miss:
-                miss, instant = float(far.max()), int(far.argmax()) + 1
-            missed = missed or float(far.max()) > term.tolerance
+            distances = term.distances(trial.y[:, list(term.rows)])
+            if distances.max() >= miss:
+                miss, instant = float(distances.max()), int(distances.argmax()) + 1
+            missed = missed or float(distances.max()) > term.tolerance
     return miss, instant, missed
 
 

@@ -1,7 +1,4 @@
-"""Planner: sequential convex optimisation of a motion, with refinements of the map.
-
-What cannot be planned, found before planning: limits, start and goals.
-"""
+"""Planner: optimisation of a trajectory with refinements of the map, after checks."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ from sofa_softctl.surrogate.costs.costs import Following
 from sofa_softctl.surrogate.grid.embedding import Embedding
 from sofa_softctl.surrogate.planning.collisions import (
     approaches,
-    between,
+    blocking_obstacles,
+    is_obstructed,
     obstacle_name,
-    obstructed,
 )
 from sofa_softctl.surrogate.planning.detours import detours
 from sofa_softctl.surrogate.planning.outcome import outcome
@@ -31,35 +28,32 @@ from sofa_softctl.surrogate.program.settings import (
 )
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial, evaluate
 
-_OTHER_STARTS = 4  # initial motions around obstacles that are tried
-_GUIDE = 30  # iterations for one of them, which need not be optimal
-
 
 class Iteration(NamedTuple):
-    """An iteration, for convergence plots."""
+    """Iteration of the optimiser, for convergence plots."""
 
     round: int
-    """Number of refinements of the map before it."""
+    """Number of refinements of the map before the iteration."""
     merit: float
-    """Scaled cost and penalty after it [-]."""
+    """Scaled cost plus penalty [-]."""
     cost: float
-    """Cost after it."""
+    """Cost after the iteration."""
     defect: float
-    """Largest lack of balance after it [-]."""
+    """Largest defect after the iteration [-]."""
     radius: float
-    """Its trust region [-]."""
+    """Trust region of the iteration [-]."""
     accepted: bool
-    """Whether its step was accepted."""
+    """Whether the step was accepted."""
     evaluations: int
-    """Evaluations of the exact map so far, if a counter was given; else 0."""
+    """Number of evaluations of the exact map so far, or 0 without a counter."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Inputs over time, their motion, and its residuals and status."""
+    """Inputs and coordinates over time, with residuals and status."""
 
     u: np.ndarray
-    """Inputs of each step, shape (K - 1, m): tensions of lines over the dynamics' force [-]."""
+    """Inputs of each step, shape (K - 1, m): tensions of cables over the dynamics' force [-]."""
     a: np.ndarray
     """Coordinates at each instant [-], shape (K, d)."""
     y: np.ndarray
@@ -67,7 +61,7 @@ class Plan:
     reward: float
     """Minus the sum of all terms [cost]."""
     defect: float
-    """Largest residual of a step over `Dynamics.unit`: of lines, the missing tension [-]."""
+    """Largest residual of a step over `Dynamics.unit`; for cables, the missing tension [-]."""
     stationarity: float
     """Largest violation of the first-order conditions over the largest curvature [-]."""
     miss: float
@@ -75,16 +69,15 @@ class Plan:
     violation: float
     """Largest depth of a point inside an obstacle's margin at an instant [length]."""
     inside: float
-    """Largest depth inside an obstacle itself, between instants too: how far the straight way
-    between two would have to be moved to leave it [length]."""
+    """Largest displacement by which a segment between instants would leave an obstacle [length]."""
     status: Status
     """Solved, closest feasible, infeasible or not converged."""
     message: str
     """Message; empty if all went well."""
     iterations: int
-    """Iterations, all rounds and all initial motions."""
+    """Number of iterations, over all rounds and initial trajectories."""
     history: tuple[Iteration, ...]
-    """The iterations."""
+    """History of the iterations."""
 
 
 def plan(
@@ -98,35 +91,36 @@ def plan(
     progress: Callable[[Iteration], None] | None = None,
     evaluations: Callable[[], int] | None = None,
 ) -> Plan:
-    """Plan a motion; refine the map and plan again from it, `rounds` times.
+    """Plan a trajectory; refine the map and plan again from there, `rounds` times.
 
-    A local method: the plan stays on the side of an obstacle on which its initial motion passes.
-    Where the first round ends inside an obstacle's margin, or behind an obstacle, up to four other
-    initial motions around obstacles are tried; the best one goes on.
+    The method is local: a plan stays on the side of an obstacle on which its initial trajectory
+    passes. If the first round ends inside an obstacle's margin, or behind an obstacle, up to four
+    other initial trajectories around obstacles are tried, and the best result is used.
 
     Args:
-        problem: The problem.
-        u: Initial inputs, shape (K - 1, m); clipped to their limits. None = stay at a_1.
-        a: Initial motion, shape (K, d). None = rest at each instant under u_k.
-        refine: Refines the map, in place or by returning another one. Called before each further
+        problem: Planning problem.
+        u: Initial inputs, shape (K - 1, m), which are clipped to their limits; by default those
+            that stay at a_1.
+        a: Initial coordinates, shape (K, d); by default at rest under each u_k.
+        refine: Refines the map, in place or by returning another one; called before each further
             round.
-        rounds: R, the number of refinements.
+        rounds: Number R of refinements.
         settings: Settings of the optimiser.
         progress: Called after each iteration.
-        evaluations: Number of evaluations of the exact map so far, for the history.
+        evaluations: Returns the number of evaluations of the exact map so far, for the history.
 
     Returns:
-        The plan of the last round, with `status` and `message`.
+        Plan of the last round, with `status` and `message`.
 
     Raises:
-        ValueError: A start of the wrong shape, or one where a term has no value; limits that
-            contradict each other; a start, or most goals, inside an obstacle.
+        ValueError: The start has a wrong shape or no finite cost; limits contradict each other; the
+            start or all main goals are inside an obstacle.
 
     Source: Jia, Pan, Manocha, Algorithm 1; the optimiser is in the manner of Schulman et al. 2014.
     """
     check_limits(problem)
     K, d, m, dynamics = problem.instants, problem.d, problem.m, problem.dynamics
-    u = _holding(problem) if u is None else np.array(u, float)
+    u = _holding_inputs(problem) if u is None else np.array(u, float)
     if u.shape != (K - 1, m):
         raise ValueError(f"u must have shape {(K - 1, m)}. Got: {u.shape}")
     u = problem.within_limits(u)
@@ -137,12 +131,12 @@ def plan(
     a[0], a[1:] = first, np.clip(a[1:], *problem.state_bounds)
     settings = settings or Settings()
     history: list[Iteration] = []
-    tried = 0
+    tried_starts = 0
     for number in range(rounds + 1):
         if number and refine is not None:
-            finer = refine()
-            if finer is not None:
-                problem = replace(problem, dynamics=problem.dynamics.on(finer))
+            finer_map = refine()
+            if finer_map is not None:
+                problem = replace(problem, dynamics=problem.dynamics.on(finer_map))
 
         def report(stage: TrustRegionIteration, number: int = number) -> None:
             spent = 0 if evaluations is None else evaluations()
@@ -159,11 +153,13 @@ def plan(
         with one_blas_thread():
             if number == 0:
                 check_places(problem, start)
-            others = 0 if number else _OTHER_STARTS
-            problem, ended, more = _best_of_starts(problem, start, settings, report, others)
-            tried += more
+            other_starts_max = 0 if number else 4  # initial trajectories around obstacles
+            problem, ended, start_count = _best_of_starts(
+                problem, start, settings, report, other_starts_max
+            )
+            tried_starts += start_count
         a, u = ended.trial.a, ended.trial.u
-    found = outcome(problem, ended, tried)
+    judged = outcome(problem, ended, tried_starts)
     return Plan(
         u=u,
         a=a,
@@ -171,11 +167,11 @@ def plan(
         reward=-ended.trial.cost,
         defect=ended.trial.defect,
         stationarity=ended.stationarity,
-        miss=found.miss,
-        violation=found.violation,
-        inside=found.inside,
-        status=found.status,
-        message=found.message,
+        miss=judged.miss,
+        violation=judged.violation,
+        inside=judged.inside,
+        status=judged.status,
+        message=judged.message,
         iterations=len(history),
         history=tuple(history),
     )
@@ -186,72 +182,72 @@ def _best_of_starts(
     start: Trial,
     settings: Settings,
     report: Callable[[TrustRegionIteration], None],
-    others: int,
+    other_starts_max: int,
 ) -> tuple[PlanningProblem, Ended, int]:
-    """Optimum from a start; where obstacles obstruct it, the best of those from other starts too.
+    """Optimise from a start; if obstacles obstruct the result, also from other starts.
 
     Returns:
-        The problem, in which ways between instants then cost; the optimum; and the number of other
-        starts, at most `others`.
+        Problem, in which segments between instants cost if there were other starts; best result;
+        number of other starts.
     """
 
     def rank(ended: Ended) -> tuple[bool, bool, bool, float]:
-        inside = any(each.inside for each in approaches(problem, ended.trial))
-        blocked = bool(between(problem, ended.trial))
+        inside = any(approach.is_inside for approach in approaches(problem, ended.trial))
+        blocked = bool(blocking_obstacles(problem, ended.trial))
         return inside, not ended.balanced, blocked, ended.trial.cost
 
     best, tried = optimise(problem, start, settings, report), 0
-    if not obstructed(problem, best.trial):
+    if not is_obstructed(problem, best.trial):
         return problem, best, 0
-    guides = detours(problem, best.trial)[:others] if others else []
-    solid = tuple(replace(obstacle, between=True) for obstacle in problem.obstacles)
-    again = not all(obstacle.between for obstacle in problem.obstacles)
-    problem = replace(problem, obstacles=solid)
-    for guide in (*guides, *([None] if again else [])):
+    guides = detours(problem, best.trial)[:other_starts_max] if other_starts_max else []
+    swept_obstacles = tuple(replace(obstacle, between=True) for obstacle in problem.obstacles)
+    needs_between = not all(obstacle.between for obstacle in problem.obstacles)
+    problem = replace(problem, obstacles=swept_obstacles)
+    for guide in (*guides, *([None] if needs_between else [])):
         if guide is not None:
-            other = _guided(guide, start, settings)
+            other_start = _follow_detour(guide, start, settings)
         else:
-            other = _at_rest(problem) if others else start
-        other = evaluate(problem, other.a, other.u)
-        best = min(best, optimise(problem, other, settings, report), key=rank)
+            other_start = _at_rest(problem) if other_starts_max else start
+        other_start = evaluate(problem, other_start.a, other_start.u)
+        best = min(best, optimise(problem, other_start, settings, report), key=rank)
         tried += guide is not None
-        if not obstructed(problem, best.trial):
+        if not is_obstructed(problem, best.trial):
             break
     return problem, best, tried
 
 
 def _at_rest(problem: PlanningProblem) -> Trial:
-    """No motion: it has not jumped anywhere."""
-    u = problem.within_limits(_holding(problem))
+    """Return the trajectory at rest, which has not jumped through any obstacle."""
+    u = problem.within_limits(_holding_inputs(problem))
     return evaluate(problem, np.tile(problem.a_first, (problem.instants, 1)), u)
 
 
-def _holding(problem: PlanningProblem) -> np.ndarray:
-    """Inputs that stay at a_1, shape (K - 1, m)."""
+def _holding_inputs(problem: PlanningProblem) -> np.ndarray:
+    """Return the inputs that stay at a_1, shape (K - 1, m)."""
     return np.tile(problem.dynamics.holding(problem.a_first), (problem.instants - 1, 1))
 
 
-def _guided(guide: PlanningProblem, start: Trial, settings: Settings) -> Trial:
-    """A motion along the goals of a detour."""
-    few = replace(settings, iterations=_GUIDE)
-    return optimise(guide, evaluate(guide, start.a, start.u), few, lambda _: None).trial
+def _follow_detour(guide: PlanningProblem, start: Trial, settings: Settings) -> Trial:
+    """Return a trajectory along the goals of a detour."""
+    few_iterations = replace(settings, iterations=30)  # it need not be optimal
+    return optimise(guide, evaluate(guide, start.a, start.u), few_iterations, lambda _: None).trial
 
 
-_ROUNDING = 1e-9  # of coordinates and tensions of the order of 1
+_ROUNDING_TOLERANCE = 1e-9  # of coordinates and tensions of the order of 1
 
 
 def check_limits(problem: PlanningProblem) -> None:
-    """Check that the limits leave a motion.
+    """Check that the limits allow some trajectory.
 
     Raises:
-        ValueError: limits that are NaN or contradict each other or the start.
+        ValueError: Limits are NaN, or contradict each other or the start.
     """
     limits, steps = problem.limits, problem.instants - 1
     for name in ("u_max", "u_min", "rate", "a_min", "a_max"):
-        given = np.asarray(getattr(limits, name), float)
-        d, what = (problem.d, "coordinates") if name[0] == "a" else (problem.m, "inputs")
-        if given.shape not in ((), (d,), (steps, d)) or np.isnan(given).any():
-            raise ValueError(f"limits: {name} must be a number, or one for each of {d} {what}, "
+        limit = np.asarray(getattr(limits, name), float)
+        d, quantity = (problem.d, "coordinates") if name[0] == "a" else (problem.m, "inputs")
+        if limit.shape not in ((), (d,), (steps, d)) or np.isnan(limit).any():
+            raise ValueError(f"limits: {name} must be a number, or one for each of {d} {quantity}, "
                              "in each step if they change. "
                              f"Got: {getattr(limits, name)}")  # fmt: skip
     if not np.all(np.asarray(limits.rate) > 0.0):
@@ -259,9 +255,11 @@ def check_limits(problem: PlanningProblem) -> None:
     if np.any(np.asarray(limits.a_min) > np.asarray(limits.a_max)):
         raise ValueError(f"limits: a_min is above a_max. Got: {limits.a_min} and {limits.a_max}")
     low, high = problem.state_bounds
-    first, whole = problem.a_first, np.shape(limits.a_min) != (steps, problem.d)
-    outside = np.any(first < low[0] - _ROUNDING) or np.any(first > high[0] + _ROUNDING)
-    if whole and outside:
+    first, is_constant = problem.a_first, np.shape(limits.a_min) != (steps, problem.d)
+    is_outside = np.any(first < low[0] - _ROUNDING_TOLERANCE) or np.any(
+        first > high[0] + _ROUNDING_TOLERANCE
+    )
+    if is_constant and is_outside:
         raise ValueError(
             f"the start a_first = {_row(first)} is outside the limits of coordinates, from "
             f"{_row(low[0])} to {_row(high[0])}. Widen them (`reach`), or start inside."
@@ -269,28 +267,28 @@ def check_limits(problem: PlanningProblem) -> None:
     if problem.u_before is not None:
         low, high = problem.input_bounds
         change = np.abs(np.clip(problem.u_before, low[0], high[0]) - problem.u_before)
-        most = np.asarray(limits.rate) * problem.dynamics.dt
-        if np.any(change > most + _ROUNDING):
+        change_max = np.asarray(limits.rate) * problem.dynamics.dt
+        if np.any(change > change_max + _ROUNDING_TOLERANCE):
             raise ValueError(
                 f"limits: inputs u_before = {_row(problem.u_before)} are outside their limits, "
                 f"from {_row(low[0])} to {_row(high[0])}, by up to {change.max():.3g}, and the "
-                f"rate allows a change of {np.min(most):.3g} in a step. Widen the limits, raise "
-                "the rate, or start from other inputs."
+                f"rate allows a change of {np.min(change_max):.3g} in a step. Widen the limits, "
+                "raise the rate, or start from other inputs."
             )
 
 
 def check_places(problem: PlanningProblem, start: Trial) -> None:
     """Check that neither the start nor all main goals are inside an obstacle.
 
-    Goals that only lead the way to main ones may be inside: see `Following.main`.
+    Goals that only lead to main ones may be inside, see `Following.main`.
 
     Raises:
-        ValueError: they are.
+        ValueError: The start or all main goals are inside an obstacle.
     """
     for number, obstacle in enumerate(problem.obstacles, 1):
         p = obstacle.probe.locate(start.y[:1, list(obstacle.rows)])[0]
         depth = -float(obstacle.shape.distance(p)[0][0])
-        if depth > _ROUNDING * max(1.0, float(np.abs(p).max())):
+        if depth > _ROUNDING_TOLERANCE * max(1.0, float(np.abs(p).max())):
             raise ValueError(
                 f"the start {_row(p[0])} is {depth:.3g} inside "
                 f"{obstacle_name(number, obstacle.shape)}. Move the obstacle, or start elsewhere."

@@ -1,12 +1,9 @@
-"""Quadratic program of a trust region.
-
-Sequential convex optimisation of inputs and coordinates, with an exact l1 penalty.
-"""
+"""Sequential convex optimisation of inputs and coordinates, with an exact l1 penalty."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +21,6 @@ from sofa_softctl.surrogate.program.trust_region import (
     violation,
 )
 
-_PROXIMAL = 1e-8  # makes the QP's answer unique where lines are redundant; nothing at an optimum
-
 
 def subproblem(
     problem: PlanningProblem,
@@ -39,89 +34,109 @@ def subproblem(
 ) -> tuple[SparseQP, np.ndarray]:
     """QP of a step: exact l1 penalty on the defects, changes of at most `radius`.
 
-    It is always feasible. Variables: the change x, shape (n,); the lack's parts p, q >= 0 with
-    lack + balance x = p - q, shape (m,) each; the depth t >= 0 in obstacles within reach.
+    It is always feasible. Variables: the change x, shape (n,); parts p, q >= 0 of the defects with
+    lack + balance x = p - q, shape (m,) each; the depth t >= 0 in obstacles within the trust
+    region.
 
     Returns:
-        The QP, its first m rows the balance, and which of the n bounds below and above are not
-        limits but the trust region's, shape (2, n).
+        QP, with the steps as the first m rows, and a mask of the n lower and upper bounds that come
+        from the trust region, shape (2, n).
 
     Source: Schulman et al. 2014, section III; Nocedal and Wright 2006, section 18.5.
     """
     n, m = len(model.gradient), len(trial.lack)
     reach = abs(model.depth_slope).sum(axis=1) * radius
-    near = np.flatnonzero(model.depth + reach > 0.0)
-    t = len(near)
-    rate, least, most = _rates(problem, trial)
-    I, T, none = eye_array(m), eye_array(t), csr_array((rate.shape[0], t))
+    near_rows = np.flatnonzero(model.depth + reach > 0.0)
+    t = len(near_rows)
+    rate, rate_lower, rate_upper = _rates(problem, trial)
+    I, T, no_slack = eye_array(m), eye_array(t), csr_array((rate.shape[0], t))
     A: list[list[Any]] = [
         [model.balance, -I, I, None],
-        [rate, None, None, none],
-        [model.depth_slope[near], None, None, -T],
+        [rate, None, None, no_slack],
+        [model.depth_slope[near_rows], None, None, -T],
     ]
-    H = scale * model.hessians[hessian] + _PROXIMAL * eye_array(n)
+    # The proximal term makes the solution unique if cables are redundant; it vanishes at optima.
+    H = scale * model.hessians[hessian] + 1e-8 * eye_array(n)
     slack = np.zeros(2 * m + t)
-    g = (scale * model.gradient, np.full(2 * m, penalty), scale * model.depth_weight[near])
+    g = (scale * model.gradient, np.full(2 * m, penalty), scale * model.depth_weight[near_rows])
     low, high = _room(problem, trial)
     qp = SparseQP(
         H=csc_array(block_diag((H, csc_array((2 * m + t, 2 * m + t))))),
         g=np.concatenate(g),
         A=csc_array(block_array(A)),
         lower=np.concatenate(
-            (np.maximum(low, -radius), slack, -trial.lack, least, np.full(t, -np.inf))
+            (np.maximum(low, -radius), slack, -trial.lack, rate_lower, np.full(t, -np.inf))
         ),
         upper=np.concatenate(
-            (np.minimum(high, radius), slack + np.inf, -trial.lack, most, -model.depth[near])
+            (
+                np.minimum(high, radius),
+                slack + np.inf,
+                -trial.lack,
+                rate_upper,
+                -model.depth[near_rows],
+            )
         ),
     )
     return qp, np.array([low < -radius, high > radius])
 
 
 def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray]:
-    """Largest decrease, at most 0, and increase, at least 0, of each variable within the limits."""
+    """Return the largest decrease (<= 0) and increase (>= 0) of each variable within its limits."""
     (u_low, u_high), (a_low, a_high) = problem.input_bounds, problem.state_bounds
-    here = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
-    low = np.concatenate((u_low, a_low), axis=1).ravel() - here
-    high = np.concatenate((u_high, a_high), axis=1).ravel() - here
+    current = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
+    low = np.concatenate((u_low, a_low), axis=1).ravel() - current
+    high = np.concatenate((u_high, a_high), axis=1).ravel() - current
     return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
 def _rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarray, np.ndarray]:
-    """Rows and limits of u_k - u_k-1 where the rate is limited."""
+    """Return the rows and limits of u_k - u_k-1 for limited rates."""
     K, m = problem.instants, problem.m
     u_at, a_at = problem.columns
     rows = np.arange(m * (K - 1)).reshape(K - 1, m)
-    one = np.broadcast_to(np.eye(m), (K - 1, m, m))
+    identity = np.broadcast_to(np.eye(m), (K - 1, m, m))
     shape = (rows.size, u_at.size + a_at.size)
-    slope = scatter(one, rows, u_at, shape) - scatter(one[1:], rows[1:], u_at[:-1], shape)
+    slope = scatter(identity, rows, u_at, shape) - scatter(identity[1:], rows[1:], u_at[:-1], shape)
     previous = trial.u[0] if problem.u_before is None else problem.u_before
     change = np.diff(trial.u, axis=0, prepend=np.reshape(previous, (1, m))).ravel()
-    most = np.array(np.broadcast_to(problem.limits.rate, (K - 1, m))) * problem.dynamics.dt
+    change_max = np.array(np.broadcast_to(problem.limits.rate, (K - 1, m))) * problem.dynamics.dt
     if problem.u_before is None:
-        most[0] = np.inf
-    most = most.ravel()
-    limited = np.flatnonzero(np.isfinite(most))
-    lower, upper = np.minimum(-most - change, 0.0), np.maximum(most - change, 0.0)
-    return csr_array(slope)[limited], lower[limited], upper[limited]
+        change_max[0] = np.inf
+    change_max = change_max.ravel()
+    limited_rows = np.flatnonzero(np.isfinite(change_max))
+    lower, upper = np.minimum(-change_max - change, 0.0), np.maximum(change_max - change, 0.0)
+    return csr_array(slope)[limited_rows], lower[limited_rows], upper[limited_rows]
 
 
-_CORRECTIONS = 3  # of a step that lost its balance
-_IDLE = 40  # iterations with hardly any gain before the end: a trust region may shrink in a dozen
-_HARDLY = 1e-6  # of the cost, in all of them: in front of an obstacle steps gain ever less
+@dataclass(frozen=True)
+class CollocationSettings:
+    """Numbers of the search that are not settings of the optimiser."""
+
+    corrections_max: int = 3
+    """Maximum number of corrections of a step that increases the defects."""
+    stalled_iterations_max: int = 40
+    """Number of iterations with little gain before the end; a trust region may shrink in twelve."""
+    progress_min: float = 1e-6
+    """Gain in all these iterations over the cost [-]; in front of obstacles steps gain ever
+    less."""
+
+
+SETTINGS = CollocationSettings()
 
 
 class Collocation:
-    """Inputs and coordinates of all instants are variables; steps are in balance at the end.
+    """Search with inputs and coordinates of all instants as variables.
 
-    Each iteration solves the QP of `subproblem`. Its step is accepted if the merit, scaled cost
-    plus penalty times the l1 norm of the defects, decreases by a tenth of the QP's prediction. A
-    step that fails due to curvature of the balance is tried again with the motion corrected at the
-    same inputs, or else the trust region shrinks. The penalty stays above twice the largest
-    multiplier, so that it is exact, and grows tenfold where the optimiser stops out of balance.
+    The equations of the steps hold only at the end. Each iteration solves the QP of `subproblem`.
+    Its step is accepted if the merit, scaled cost plus penalty times the l1 norm of the defects,
+    decreases by a tenth of the QP's prediction. A step that fails because of curvature of the
+    equations is repeated with coordinates corrected at the same inputs, or the trust region
+    shrinks. The penalty stays above twice the largest multiplier, so that it is exact, and grows
+    tenfold if the search stops with defects.
 
     Source: Schulman et al. 2014, Algorithm 1; Nocedal and Wright 2006, Algorithm 18.4 and (15.36)
-        for the correction. The QP's penalty is l1 from the start: it then has a solution in every
-        trust region, at a fifth more time than with hard equations.
+        for the correction. The QP has an l1 penalty from the start, so it has a solution in every
+        trust region, for a fifth more time than with hard equations.
     """
 
     def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
@@ -131,33 +146,34 @@ class Collocation:
         self.scale = 1.0 / largest if largest > 0.0 else 1.0
         self.radius, self.penalty = settings.radius, settings.penalty
         self.hessian = 0
-        self.costs: deque[float] = deque(maxlen=_IDLE + 1)  # of motions in balance, the last ones
+        # of motions in balance, the last ones
+        self.costs: deque[float] = deque(maxlen=SETTINGS.stalled_iterations_max + 1)
         self.stationarity, self.converged = np.inf, False
         self.answers = Answers(settings.solvers)
 
     @property
     def merit(self) -> float:
-        """Scaled cost, and the penalty times the lack of balance."""
+        """Scaled cost plus penalty times the l1 norm of the defects."""
         return self.trial.merit(self.scale, self.penalty)
 
     @property
     def balanced(self) -> bool:
-        """Whether the motion can be executed."""
+        """True if the trajectory can be executed."""
         return bool(np.abs(self.trial.lack).max() <= self.settings.defect)
 
     @property
     def stuck(self) -> bool:
-        """Whether further iterations would not help."""
+        """True if further iterations would not help."""
         s = self.settings
         ended = self.radius < s.radius_min or self.penalty > s.penalty_max
         # beside an unusable cell, or in front of an obstacle, steps become ever smaller
-        idle = len(self.costs) > _IDLE and (
-            self.costs[0] - self.costs[-1] <= _HARDLY * abs(self.costs[-1])
+        idle = len(self.costs) > SETTINGS.stalled_iterations_max and (
+            self.costs[0] - self.costs[-1] <= SETTINGS.progress_min * abs(self.costs[-1])
         )
         return ended or idle
 
     def iterate(self) -> bool:
-        """Solve a QP and accept its step if it is good enough; returns whether it was."""
+        """Solve a QP and try its step; return True if it was accepted."""
         qp, trusted = subproblem(
             self.problem,
             self.trial,
@@ -175,29 +191,29 @@ class Collocation:
         x, y = answer.x[:n], answer.y
         self.stationarity = violation(qp, x, y, trusted, m)
         self.converged = self.balanced and self.stationarity <= self.settings.stationarity
-        accepted, predicted = self._take(x)
+        accepted, predicted = self._accept_or_reject(x)
         self._weigh(float(np.abs(y[len(qp.g) : len(qp.g) + m]).max()), predicted)
         return accepted
 
-    def _take(self, x: np.ndarray) -> tuple[bool, float]:
-        """Accept the step x if the merit decreases; then choose trust region and Hessian."""
+    def _accept_or_reject(self, x: np.ndarray) -> tuple[bool, float]:
+        """Accept the step x if the merit decreases, then choose trust region and Hessian."""
         predictions = self.model.decrease(self.trial, x, self.scale, self.penalty)
         predicted, merit = float(predictions[self.hessian]), self.merit
         noise = rounding(merit)
-        there = _moved(self.problem, self.trial, x)
-        for _ in range(_CORRECTIONS):
-            if merit - there.merit(self.scale, self.penalty) >= 0.75 * predicted:
+        trial = _apply_step(self.problem, self.trial, x)
+        for _ in range(SETTINGS.corrections_max):
+            if merit - trial.merit(self.scale, self.penalty) >= 0.75 * predicted:
                 break
-            there = _corrected(self.problem, there, self.scale, self.penalty)
-        if merit - there.merit(self.scale, self.penalty) < 0.75 * predicted:
-            there = self._second_order_correction(there)
-        actual, far = merit - there.merit(self.scale, self.penalty), float(np.abs(x).max())
-        wrong = np.abs(predictions - actual) + noise
-        if wrong[1 - self.hessian] < 0.5 * wrong[self.hessian]:
+            trial = _correct_defects(self.problem, trial, self.scale, self.penalty)
+        if merit - trial.merit(self.scale, self.penalty) < 0.75 * predicted:
+            trial = self._second_order_correction(trial)
+        actual, step_size = merit - trial.merit(self.scale, self.penalty), float(np.abs(x).max())
+        prediction_error = np.abs(predictions - actual) + noise
+        if prediction_error[1 - self.hessian] < 0.5 * prediction_error[self.hessian]:
             self.hessian = 1 - self.hessian
         self.radius = next_radius(
             self.radius,
-            far,
+            step_size,
             actual=actual,
             predicted=predicted,
             noise=noise,
@@ -205,28 +221,28 @@ class Collocation:
         )
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if accepted:
-            self.trial = there
+            self.trial = trial
             if not self.converged:
-                self.model = approximate(self.problem, there)
+                self.model = approximate(self.problem, trial)
         if self.balanced:
             self.costs.append(self.trial.cost)
         else:
             self.costs.clear()
         return accepted, predicted
 
-    def _second_order_correction(self, there: Trial) -> Trial:
-        """Trial of the second-order correction: the QP with the defects at `there`, if better.
+    def _second_order_correction(self, stepped: Trial) -> Trial:
+        """Return the second-order correction of a step: the QP with the step's defects, if better.
 
-        It keeps obstacles and rest at the end, which corrections towards balance lose.
+        It keeps obstacles and rest at the end, unlike corrections of the defects.
         """
         if not (self.problem.obstacles or self.problem.rest):
-            return there
+            return stepped
         trial, model = self.trial, self.model
-        x = np.concatenate((there.u - trial.u, (there.a - trial.a)[1:]), axis=1).ravel()
+        x = np.concatenate((stepped.u - trial.u, (stepped.a - trial.a)[1:]), axis=1).ravel()
         qp, _ = subproblem(
             self.problem,
-            replace(trial, lack=there.lack - model.balance @ x),
-            replace(model, depth=there.depth - model.depth_slope @ x),
+            replace(trial, lack=stepped.lack - model.balance @ x),
+            replace(model, depth=stepped.depth - model.depth_slope @ x),
             scale=self.scale,
             hessian=self.hessian,
             penalty=self.penalty,
@@ -234,14 +250,16 @@ class Collocation:
         )
         answer = self.answers.of(qp)
         if answer is None:
-            return there
-        bent = _moved(self.problem, trial, answer.x[: len(x)])
-        bent = _corrected(self.problem, bent, self.scale, self.penalty)
-        better = bent.merit(self.scale, self.penalty) < there.merit(self.scale, self.penalty)
-        return bent if better else there
+            return stepped
+        corrected = _apply_step(self.problem, trial, answer.x[: len(x)])
+        corrected = _correct_defects(self.problem, corrected, self.scale, self.penalty)
+        is_better = corrected.merit(self.scale, self.penalty) < stepped.merit(
+            self.scale, self.penalty
+        )
+        return corrected if is_better else stepped
 
     def _weigh(self, multiplier: float, predicted: float) -> None:
-        """Keep the penalty above the multipliers; raise it where balance requires it."""
+        """Keep the penalty above the multipliers; raise it if defects remain."""
         if multiplier < 0.99 * self.penalty:
             self.penalty = max(self.penalty, 2.0 * multiplier)
         elif not self.balanced and predicted <= 1e-6 * max(1.0, self.merit):
@@ -249,28 +267,28 @@ class Collocation:
             self.radius = max(self.radius, self.settings.radius)
 
 
-def _moved(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
-    """The trial changed by x, shape (n,)."""
+def _apply_step(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
+    """Return the trial changed by x, shape (n,)."""
     u_at, a_at = problem.columns
     a = trial.a.copy()
     a[1:] = np.clip(a[1:] + x[a_at], *problem.state_bounds)
     return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
 
 
-def _corrected(problem: PlanningProblem, there: Trial, scale: float, penalty: float) -> Trial:
-    """The motion corrected towards balance at the same inputs, if that lowers the merit.
+def _correct_defects(problem: PlanningProblem, trial: Trial, scale: float, penalty: float) -> Trial:
+    """Correct the defects of a trial at the same inputs, if that lowers the merit.
 
-    A Newton step on all a at once: the slope by a is block lower triangular.
+    It is a Newton step on all a simultaneously: the slope by a is block lower triangular.
     """
     _, a_at = problem.columns
-    slope = balance_slope(problem, there)[: a_at.size][:, a_at.ravel()]
+    slope = balance_slope(problem, trial)[: a_at.size][:, a_at.ravel()]
     try:
-        change = scipy.sparse.linalg.splu(slope.tocsc()).solve(there.lack[: a_at.size])
+        change = scipy.sparse.linalg.splu(slope.tocsc()).solve(trial.lack[: a_at.size])
     except RuntimeError:  # singular: the robot buckles at one of the instants
-        return there
+        return trial
     if not np.isfinite(change).all():
-        return there
-    a = there.a.copy()
+        return trial
+    a = trial.a.copy()
     a[1:] = np.clip(a[1:] - change.reshape(a_at.shape), *problem.state_bounds)
-    moved = evaluate(problem, a, there.u)
-    return moved if moved.merit(scale, penalty) < there.merit(scale, penalty) else there
+    corrected = evaluate(problem, a, trial.u)
+    return corrected if corrected.merit(scale, penalty) < trial.merit(scale, penalty) else trial

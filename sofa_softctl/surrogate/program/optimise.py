@@ -1,4 +1,4 @@
-"""Optimisation of a motion: iterations of a search."""
+"""Optimisation of a trajectory: iterations of a search."""
 
 from __future__ import annotations
 

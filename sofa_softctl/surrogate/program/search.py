@@ -1,4 +1,4 @@
-"""Protocol of a search for the best motion."""
+"""Protocol of a search for the best trajectory."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sofa_softctl.surrogate.program.trust_region import Answers
 
 
 class Search(Protocol):
-    """Iterations that improve a motion, such as `Collocation`."""
+    """Iterations that improve a trajectory, such as `Collocation`."""
 
     radius: float
     """Trust region of the next step [-]."""
     trial: Trial
-    """The best motion so far."""
+    """Best trajectory so far."""
     converged: bool
     """Whether the first-order conditions hold."""
     stationarity: float
     """Largest violation of the first-order conditions [-]."""
     answers: Answers
-    """Answers of the QP solvers."""
+    """Verified solutions of QPs."""
 
     @property
     def merit(self) -> float:
@@ -28,11 +28,11 @@ class Search(Protocol):
 
     @property
     def balanced(self) -> bool:
-        """Whether the motion can be executed."""
+        """True if the trajectory can be executed."""
 
     @property
     def stuck(self) -> bool:
-        """Whether further iterations would not help."""
+        """True if further iterations would not help."""
 
     def iterate(self) -> bool:
         """Try a step; return True if it was accepted."""

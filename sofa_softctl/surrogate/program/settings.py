@@ -21,7 +21,7 @@ class Settings:
     stationarity: float = 1e-6
     """Largest violation of the first-order conditions, over the largest curvature [-]."""
     search: Callable[[PlanningProblem, Trial, Settings], Search] | None = None
-    """Makes the search that improves a first motion, or None for `Collocation`."""
+    """Creates the search that improves a first trajectory, or None for `Collocation`."""
     radius: float = 0.2
     """Initial trust region: largest change of each a and u [-]."""
     radius_max: float = 2.0
@@ -31,13 +31,13 @@ class Settings:
     penalty: float = 10.0
     """Initial penalty on defects, over the largest curvature [-]."""
     penalty_max: float = 1e6
-    """Penalty from which limits without balance count as contradictory [-]."""
+    """Penalty above which limits and steps count as contradictory [-]."""
     solvers: tuple[str, ...] = ("piqp", "osqp")
     """Sparse QP solvers, in the order of their calls."""
 
 
 class TrustRegionIteration(NamedTuple):
-    """An iteration, see `planner.Iteration`."""
+    """Iteration of the optimiser, see `planner.Iteration`."""
 
     merit: float
     cost: float
@@ -51,17 +51,17 @@ class Ended:
     """Result of the optimiser."""
 
     trial: Trial
-    """The best motion."""
+    """Best trajectory."""
     balanced: bool
     """Whether all equations hold to `Settings.defect`."""
     converged: bool
     """Whether the first-order conditions hold."""
     stuck: bool
-    """Whether trust region or penalty reached their limits, or there was no more gain: further
-    iterations would not help."""
+    """Whether trust region or penalty reached their limits, or there was no more gain, so that
+    further iterations would not help."""
     stationarity: float
-    """Their largest violation [-]."""
+    """Largest violation of the first-order conditions [-]."""
     notes: tuple[str, ...]
     """Notes of the QP solvers."""
     fallback: str
-    """For how many QPs another solver than the first one answered, and why; else empty."""
+    """Note on QPs solved by another solver than the first one, or ""."""

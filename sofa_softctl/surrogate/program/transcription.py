@@ -17,9 +17,9 @@ class Limits:
     """Limits of m inputs u and d coordinates a: numbers, or arrays, (m,) or (d,), or by step."""
 
     u_max: np.ndarray | float
-    """Largest input; of a line, its tension over the dynamics' force [-]."""
+    """Largest input; for a cable, its tension over the dynamics' force [-]."""
     u_min: np.ndarray | float = 0.0
-    """Smallest input; lines cannot push."""
+    """Smallest input, 0 since cables cannot push [-]."""
     rate: np.ndarray | float = np.inf
     """Largest change of u [1 / time]."""
     a_min: np.ndarray | float = -np.inf
@@ -30,9 +30,9 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class PlanningProblem:
-    """Find u_1 … u_K-1 and a_1 … a_K of least cost, in balance at every step.
+    """Planning problem: u_1 … u_K-1 and a_1 … a_K of least cost.
 
-    minimise the sum of the terms, subject to r(a_k+1, a_k, a_k-1, u_k) = 0 and the limits.
+    Minimise the sum of the terms, subject to r(a_k+1, a_k, a_k-1, u_k) = 0 and the limits.
 
     Source: Jia, Pan, Manocha, eq. (5) and (11), with a for alpha. Reward there is -cost here.
     """
@@ -40,9 +40,9 @@ class PlanningProblem:
     dynamics: Dynamics
     """The dynamics of a step, such as `LineDynamics`."""
     instants: int
-    """K, the number of instants; K - 1 steps."""
+    """Number K of instants, with K - 1 steps."""
     a_first: np.ndarray
-    """a_1: initial coordinates [-], shape (d,)."""
+    """Initial coordinates a_1 [-], shape (d,)."""
     limits: Limits
     """Limits of inputs and coordinates."""
     outputs: tuple[OutputCost, ...] = ()
@@ -52,20 +52,20 @@ class PlanningProblem:
     obstacles: tuple[Obstacle, ...] = ()
     """Obstacles of points."""
     a_before: np.ndarray | None = None
-    """a_0: coordinates a step earlier, shape (d,). None = at rest."""
+    """Coordinates a_0 one step earlier, shape (d,); by default at rest."""
     u_before: np.ndarray | None = None
-    """u_0: previous inputs, for the rate, shape (m,). None = any."""
+    """Previous inputs u_0, for the rate, shape (m,); by default any."""
     rest: bool = False
     """Whether a_K = a_K-1 is required; the inputs that hold a_K then keep the robot there."""
     offset: np.ndarray | None = None
-    """What the robot's outputs have beyond the map's at each instant [length], shape (K, n), as
-    measured in a replay. Costs and obstacles see the sum. None = nothing."""
+    """Offset of the robot's outputs from the map at each instant [length], shape (K, n), as
+    measured in a replay. Costs and obstacles use the sum. By default 0."""
 
     def __post_init__(self) -> None:
         for name, count in (("a_first", self.d), ("a_before", self.d), ("u_before", self.m)):
-            given = getattr(self, name)
-            if given is not None and np.shape(given) != (count,):
-                raise ValueError(f"{name} must have shape ({count},). Got: {np.shape(given)}")
+            value = getattr(self, name)
+            if value is not None and np.shape(value) != (count,):
+                raise ValueError(f"{name} must have shape ({count},). Got: {np.shape(value)}")
         expected = (self.instants, self.dynamics.embedding.size)
         if self.offset is not None and self.offset.shape != expected:
             raise ValueError(f"offset must have shape {expected}. Got: {self.offset.shape}")
@@ -86,9 +86,9 @@ class PlanningProblem:
 
     @property
     def columns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where u_1 … u_K-1, (K - 1, m), and a_2 … a_K, (K - 1, d), are among the variables.
+        """Indices of u_1 … u_K-1, (K - 1, m), and a_2 … a_K, (K - 1, d), in the variables.
 
-        Their order is u_1, a_2, u_2, a_3, … so that the balance's Jacobian is banded.
+        The order is u_1, a_2, u_2, a_3, … so that the Jacobian of the steps is banded.
         """
         first = (self.m + self.d) * np.arange(self.instants - 1)[:, None]
         return first + np.arange(self.m), first + self.m + np.arange(self.d)
@@ -121,7 +121,7 @@ class PlanningProblem:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A motion, in balance or not, with its cost."""
+    """Trajectory within an optimisation, possibly with defects, and its cost."""
 
     a: np.ndarray
     """Coordinates a_1 … a_K, shape (K, d)."""
@@ -132,7 +132,7 @@ class Trial:
     y: np.ndarray
     """Outputs at a_1 … a_K with the problem's offset [length], shape (K, n)."""
     cost: float
-    """Sum of all terms, with obstacles [cost]; NaN where one is undefined."""
+    """Sum of all terms, with obstacles [cost]; NaN if a term is undefined."""
     lack: np.ndarray
     """Defects: r / unit of all steps, then a_K - a_K-1 if required [-], shape (m,)."""
     defect: float
@@ -146,13 +146,13 @@ class Trial:
         return float(self.depth.max(initial=0.0))
 
     def merit(self, scale: float, penalty: float) -> float:
-        """scale cost + penalty |lack|_1; infinite where a term is undefined."""
+        """Return scale cost + penalty |lack|_1; infinite if a term is undefined."""
         value = scale * self.cost + penalty * float(np.abs(self.lack).sum())
         return value if np.isfinite(value) else np.inf
 
 
 def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
-    """Evaluate the motion a, shape (K, d), under u, shape (K - 1, m), by one call of the map."""
+    """Evaluate a trajectory a (K, d) with inputs u (K - 1, m), by one call of the map."""
     dynamics = problem.dynamics
     first = a[0] if problem.a_before is None else problem.a_before
     jet = dynamics.embedding.at(np.vstack((first, a)))
@@ -160,10 +160,10 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
     y = jet.value[1:] if problem.offset is None else jet.value[1:] + problem.offset
     cost = sum(term.value(y[:, term.rows]) for term in problem.outputs)
     cost += sum(term.value(u) for term in problem.inputs)
-    depth = [term.depth(y[:, term.rows]) for term in problem.obstacles]
+    obstacle_depths = [term.depth(y[:, term.rows]) for term in problem.obstacles]
     cost += sum(
-        term.weight * np.maximum(each, 0.0).sum()
-        for term, each in zip(problem.obstacles, depth, strict=True)
+        term.weight * np.maximum(depths, 0.0).sum()
+        for term, depths in zip(problem.obstacles, obstacle_depths, strict=True)
     )
     lack = np.concatenate((r.ravel(), a[-1] - a[-2])) if problem.rest else r.ravel()
     return Trial(
@@ -174,5 +174,5 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
         cost=float(cost),
         lack=lack,
         defect=float(np.linalg.norm(r, axis=1).max()),
-        depth=np.concatenate([np.zeros(0), *depth]),
+        depth=np.concatenate([np.zeros(0), *obstacle_depths]),
     )

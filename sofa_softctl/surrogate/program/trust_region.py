@@ -1,4 +1,4 @@
-"""What both methods share: verified answers of QPs, trust regions, first-order conditions."""
+"""Verified solutions of QPs, trust regions, and first-order conditions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import numpy as np
 from sofa_softctl.qp.problem import QPResult, SparseQP
 from sofa_softctl.qp.verified import solve_checked
 
-_TOLERANCE = 1e-6  # largest accepted KKT residual of a QP [-]
-
 
 class Answers:
-    """Verified answers of QPs that always have one, and what there is to say of their solvers.
+    """Solver of feasible QPs with verified solutions, and notes on the solvers.
 
     Args:
         solvers: Sparse QP solvers, in the order of their calls.
@@ -26,38 +24,40 @@ class Answers:
         self._replaced: list[tuple[str, ...]] = []  # notes of each answer by another solver
 
     def of(self, qp: SparseQP) -> QPResult | None:
-        """The answer; None: no solver's passed the check."""
-        found = solve_checked(qp, solvers=self.solvers, tolerance=_TOLERANCE, feasible=True)
-        self.notes.update(dict.fromkeys(found.notes))
-        if found.replaced:
-            self._replaced.append(found.notes)
-        return found.result
+        """Solve a QP; return None if no solver's solution passes the check."""
+        verified = solve_checked(qp, solvers=self.solvers, tolerance=1e-6, feasible=True)
+        self.notes.update(dict.fromkeys(verified.notes))
+        if verified.replaced:
+            self._replaced.append(verified.notes)
+        return verified.result
 
     @property
     def fallback(self) -> str:
-        """See `Ended`."""
+        """Note on solutions by other solvers than the first, or ""."""
         if not self._replaced:
             return ""
-        why, count = " ".join(self._replaced[-1]), len(self._replaced)
-        return f"Another QP solver's answer was taken for {count} of the QPs. The last time: {why}"
+        reason, count = " ".join(self._replaced[-1]), len(self._replaced)
+        return (
+            f"Another QP solver's answer was taken for {count} of the QPs. The last time: {reason}"
+        )
 
 
 def rounding(merit: float) -> float:
-    """Change of a merit that may be rounding."""
+    """Return the rounding error of a merit."""
     return 1e-13 * max(1.0, abs(merit))
 
 
 def next_radius(
     radius: float, far: float, *, actual: float, predicted: float, noise: float, most: float
 ) -> float:
-    """Trust region after a step.
+    """Return the trust region after a step.
 
     Args:
         radius: Trust region of the step.
         far: Largest change in it.
         actual: Decrease of the merit.
-        predicted: That of the QP.
-        noise: What may be rounding.
+        predicted: Decrease predicted by the QP.
+        noise: Rounding error of the merit.
         most: Largest trust region.
     """
     if actual < 0.25 * predicted - noise:
@@ -68,22 +68,23 @@ def next_radius(
 
 
 def violation(qp: SparseQP, x: np.ndarray, y: np.ndarray, trusted: np.ndarray, m: int = 0) -> float:
-    """Distance of a QP's multipliers from those of an optimum at x = 0.
+    """Return the violation of the problem's optimality conditions at x = 0 by a QP's multipliers.
 
-    They satisfy the QP's conditions at x. Those of the problem at 0 lack H x and the multipliers of
-    the trust region; and a limit that is reached only at x must not have a multiplier.
+    The multipliers satisfy the conditions of the QP at x. Those of the problem at 0 do not contain
+    H x and the multipliers of the trust region, and a limit reached only at x must have no
+    multiplier.
 
     Args:
         qp: The QP, whose first variables are changes of the problem's.
-        x: Those, shape (n,).
+        x: Changes of the problem's variables, shape (n,).
         y: Multipliers of all limits, then of all rows.
-        trusted: Which bounds of x below and above are the trust region's, shape (2, n).
+        trusted: Mask of lower and upper bounds of x that come from the trust region, shape (2, n).
         m: Number of the first rows that are equations.
     """
     n = len(x)
-    beyond = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
-    beyond += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
-    slope = qp.H[:n, :n] @ x + beyond
-    limits = np.minimum(np.abs(y[:n] - beyond), np.abs(x))
+    radius_multipliers = np.where(trusted[0], np.minimum(y[:n], 0.0), 0.0)
+    radius_multipliers += np.where(trusted[1], np.maximum(y[:n], 0.0), 0.0)
+    slope = qp.H[:n, :n] @ x + radius_multipliers
+    limits = np.minimum(np.abs(y[:n] - radius_multipliers), np.abs(x))
     rows = np.minimum(np.abs(y[len(qp.g) :]), np.abs(qp.A[:, :n] @ x))[m:]
     return float(max(np.abs(slope).max(), limits.max(), rows.max(initial=0.0)))

@@ -18,30 +18,29 @@ from sofa_softctl.scene.control.report import History, Line, Report, Summary
 
 
 class SurrogateController(SceneController):
-    """Executes a plan of `softctl plan` in open loop, or serves as the goal of another controller.
+    """Controller that executes a plan of `softctl plan` in open loop, or is another one's goal.
 
-    The lines are cables whose valueType is "force". Each step has the plan's tensions; before the
-    plan begins the lines are slack, and after it the last tensions are held. Steps have the
-    stiffness of the lines, as in the plan's replay; see `LineStiffness`.
+    The cables have valueType "force". Each step has the plan's tensions; before the plan begins the
+    cables are slack, and after it they keep the last tensions. Steps have the stiffness of the
+    cables, as in the plan's replay, see `LineStiffness`.
 
     Args:
         root: Root of the scene; it holds the constraint solver.
-        lines: The CableConstraints, in the order of the scene that was planned for. Empty: no
-            tensions, `spot` alone.
-        plan: The file.
-        anyway: Whether to execute a plan that did not pass its replay on the full model; the run
-            then says so.
+        lines: CableConstraints in the order of the planned scene; without any, only `spot` is
+            computed.
+        plan: File of the plan.
+        anyway: Execute a plan that did not pass its replay on the full model; the run reports it.
         name: Name of the controller.
 
     Data:
         tension: Planned tensions of this step [force].
-        planned: Planned position of the task's point at its end [length].
+        planned: Planned position of the task's point at the end of the step [length].
 
     Raises:
-        SceneError: `lines` are no components; or, at the first step, the scene's robot is not the
-            one that was planned for.
-        RecordError: the file cannot be read, is no plan, one for another number of lines, or one
-            that did not pass its replay.
+        SceneError: `lines` are not components; or, at the first step, the scene has another robot
+            than the plan.
+        RecordError: The file cannot be read or is not a plan; the plan is for another number of
+            cables, or did not pass its replay.
     """
 
     def __init__(
@@ -79,11 +78,13 @@ class SurrogateController(SceneController):
         self.line_pull = LinePull(root, self.lines, stiffness=self.found.line_stiffness)
         self._checked, self._now = False, 0.0
         self.add_output("tension", np.zeros(len(self.tensions.T)), "Planned tensions [force].")
-        self.add_output("planned", np.zeros((1, 3)), "Where the task's point is to be [length].")
+        self.add_output(
+            "planned", np.zeros((1, 3)), "Planned position of the task's point [length]."
+        )
 
     @property
     def _judgement(self) -> str:
-        """How the plan's replay ended, in a sentence."""
+        """Sentence on the result of the plan's replay."""
         report = self.found.report
         if report is None:
             return "the plan was never replayed on the full model."
@@ -92,23 +93,23 @@ class SurrogateController(SceneController):
         return f"the plan did not pass its replay on the full model. {report.reason}"
 
     def start_warnings(self) -> list[str]:
-        """See SceneController: a plan that did not pass its replay, or flutters."""
+        """Return warnings on a plan that did not pass its replay, or flutters."""
         from sofa_softctl.scene.control.line_stiffness import has_line_stiffness
 
         if self.in_replay:
             return []
-        found = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
-        found += self._other_simulator()
+        warnings = [] if self.found.accepted else [f"{self.file}: {self._judgement}"]
+        warnings += self._other_simulator()
         if self.found.flutter > 1.0 and not has_line_stiffness(self.root):
-            found.append(
+            warnings.append(
                 f"{self.file}: the forces of the lines may flutter along this plan: their number "
                 f"is {self.found.flutter:.2g}, and SOFA's steps are stable up to 1. Add the "
                 "stiffness of the lines, by add_line_stiffness for each."
             )
-        return found
+        return warnings
 
     def _other_simulator(self) -> list[str]:
-        """What is to be said where the replay was on another backend than this run."""
+        """Return a warning if the replay was on another backend than this run."""
         backend, report = find_backend(), self.found.report
         if report is None or report.simulator.startswith("SOFA") == (backend.name == "sofa"):
             return []
@@ -118,12 +119,12 @@ class SurrogateController(SceneController):
         ]
 
     def spot(self, time: float) -> np.ndarray:
-        """Planned position of the task's point at a time [length], shape (3,)."""
+        """Return the planned position of the task's point at a time [length], shape (3,)."""
         return np.array([np.interp(time, self.times, column) for column in self.spots.T])
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Tensions of the step, as multipliers of SOFA's cables."""
+        """Set the tensions of the step, as multipliers of SOFA's cables."""
         del event
         if not self._checked:
             self._check_robot()
@@ -142,47 +143,49 @@ class SurrogateController(SceneController):
             return
         from sofa_softctl.surrogate.scene.plan_file import differences, robot_identity
 
-        found = differences(self.found.robot, robot_identity(self.root, self.lines))
-        if found:
+        differing = differences(self.found.robot, robot_identity(self.root, self.lines))
+        if differing:
             raise SceneError(
-                f"{self.file}: the plan is for another robot: {'; '.join(sorted(found))}. Plan "
+                f"{self.file}: the plan is for another robot: {'; '.join(sorted(differing))}. Plan "
                 "for this one, with the same --set for softctl plan and softctl run."
             )
 
     def hold(self) -> None:
-        """Hold the tensions: they are in the lines' own `value`."""
+        """Hold the tensions: the cables keep them in `value`."""
 
     @override
     def summary(self, history: History) -> Summary | None:
         del history
         report = self.found.report
         worst = None if report is None else report.worst
-        return PlanSummary(self.file, self.found.accepted, self._judgement, worst, self._left())
+        return PlanSummary(
+            self.file, self.found.accepted, self._judgement, worst, self._unplayed_part()
+        )
 
-    def _left(self) -> str:
-        """What of the plan the run did not come to; empty if it came to its end."""
+    def _unplayed_part(self) -> str:
+        """Remaining part of the plan at the end of the run, or ""."""
         now, dt = self._now, self.dt.value
         first, last = float(self.times[0]), float(self.times[-1])
         if now > last - 0.5 * dt:
             return ""
-        done = f"{max(now - first + dt, 0.0):.3g} of its {last - first + dt:.3g}"
-        return f"the run ended after {done} of time. It takes a run until {last:.4g}."
+        played = f"{max(now - first + dt, 0.0):.3g} of its {last - first + dt:.3g}"
+        return f"the run ended after {played} of time. It takes a run until {last:.4g}."
 
 
 @dataclass(frozen=True)
 class PlanSummary(Summary):
-    """The plan that a run executed."""
+    """Summary of the plan that a run executed."""
 
     file: str
-    """Its file."""
+    """File of the plan."""
     accepted: bool
-    """Whether it passed its replay."""
+    """Whether the plan passed its replay."""
     judgement: str
-    """How its replay ended."""
+    """Sentence on the result of the replay."""
     worst: float | None
-    """Largest share of a limit that its replay used [-]; None: it was not replayed."""
+    """Worst criterion of the replay over its limit [-], or None without a replay."""
     left: str = ""
-    """What of the plan the run did not come to; empty if it came to its end."""
+    """Remaining part of the plan at the end of the run, or ""."""
 
     @override
     def report(self, units: dict[str, str]) -> Report:

@@ -1,4 +1,9 @@
-"""Replays of a scene's plan on the full model, and corrections of what it misses there."""
+"""Replays of a scene's plan on the full model, and corrections of its errors there.
+
+The offset of the full model's outputs from the map is added to the map in the next plan, at the
+same instants. If that becomes slow, the tensions of the best plan are corrected by Gauss-Newton
+steps on the full model, with the derivatives of its steps.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from sofa_softctl.acceptance import AcceptanceReport
 from sofa_softctl.scene.backend.call import call_on_backend
 from sofa_softctl.surrogate.costs.costs import Probe
 from sofa_softctl.surrogate.scene.replay import (
-    LONGEST,
+    SETTLING_STEPS_MAX,
     Judgement,
     Replay,
     check_watched,
@@ -24,172 +29,184 @@ from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
 from sofa_softctl.surrogate.scene.step_correction import NoDerivative, StepCorrection, with_step
 
 CORRECTIONS = 8
-"""Most plans after the first one."""
+"""Default number of plans after the first one."""
 EXACT_CORRECTIONS = 4
-"""Most Gauss-Newton steps after them."""
-NEAR = 0.1
-"""Distance from its start at which a plan may begin, as a share of the replay's tolerance."""
-SLOW = 0.5
-"""Share of the smallest error so far above which a correction is slow [-]."""
-STALLED = 2
-"""Slow corrections after which Gauss-Newton steps take over: one may be the last small one."""
-DIVERGING = 4.0
-"""Growth of what a replay misses, over the best one, at which corrections are given up [-]."""
-SHORTEST = 0.25
-"""Smallest share of a Gauss-Newton step that is tried [-]."""
+"""Default number of Gauss-Newton steps after the corrections."""
+
+
+@dataclass(frozen=True)
+class CorrectionSettings:
+    """Numbers of the corrections of plans."""
+
+    start_distance_max: float = 0.1
+    """Distance from its start at which a plan may begin, over the replay's tolerance [-]."""
+    slow_error_ratio: float = 0.5
+    """Error over the smallest error so far above which a correction is slow [-]."""
+    slow_corrections_max: int = 2
+    """Number of slow corrections after which Gauss-Newton steps take over."""
+    diverging_error_ratio: float = 4.0
+    """Error over the smallest error so far at which corrections are given up [-]."""
+    step_fraction_min: float = 0.25
+    """Smallest fraction of a Gauss-Newton step that is tried [-]."""
+
+
+SETTINGS = CorrectionSettings()
 
 Report = Callable[[str], None]
 
 
 def accepted(
-    found: ScenePlan,
+    scene_plan: ScenePlan,
     *,
     corrections: int = CORRECTIONS,
     exact_corrections: int = EXACT_CORRECTIONS,
     progress: Report | None = None,
 ) -> ScenePlan:
-    """Replay a plan on the full model; plan again for what it misses there, until it passes.
-
-    What the full model's outputs have beyond the map's is added to the map's in the next plan, at
-    the same instants. Where that gets slow, the tensions of the best plan are corrected by
-    Gauss-Newton steps on the full model itself, with the derivatives of its steps. Of all plans the
-    best one is returned, with its report.
+    """Replay a plan on the full model, and correct it until it passes; return the best plan.
 
     Args:
-        found: A plan without a replay.
-        corrections: Most plans after this one; 0: no corrections of either kind.
-        exact_corrections: Most Gauss-Newton steps after them.
+        scene_plan: Plan without a replay.
+        corrections: Maximum number of further plans; 0 disables both kinds of corrections.
+        exact_corrections: Maximum number of Gauss-Newton steps.
         progress: Called with a line of text before each replay and plan.
 
     Raises:
-        SceneError: the task looks at what a replay does not watch, or the scene takes no tensions.
+        SceneError: A replay does not record the task's outputs, or the scene takes no tensions.
     """
-    if not found.plan.status.executable:
-        return found
-    check_watched(found.task, found.robot.dynamics.layout)
+    if not scene_plan.plan.status.executable:
+        return scene_plan
+    check_watched(scene_plan.task, scene_plan.robot.dynamics.layout)
     report = progress or (lambda text: None)
-    start = perf_counter()
+    begin = perf_counter()
     report("waiting for the full robot to rest at the start")
-    flutter = found.robot.flutter(found.plan.a)
-    first = replace(found, delay=_delay(found), flutter=flutter)
+    flutter = scene_plan.robot.flutter(scene_plan.plan.a)
+    first = replace(scene_plan, delay=_delay(scene_plan), flutter=flutter)
     report("replaying the plan on the full robot")
-    best = _replayed(first)
+    best = _with_replay(first)
     if corrections and not (best.passed or best.failed):
-        best = _corrected(best, corrections, exact_corrections, report)
-    return replace(best, seconds=found.seconds + perf_counter() - start)
+        best = _correct(best, corrections, exact_corrections, report)
+    return replace(best, seconds=scene_plan.seconds + perf_counter() - begin)
 
 
-def _corrected(first: ScenePlan, most: int, most_exact: int, report: Report) -> ScenePlan:
-    """The best plan after corrections, of both kinds where derivatives are known.
+def _correct(first: ScenePlan, corrections_max: int, exact_max: int, report: Report) -> ScenePlan:
+    """Return the best plan after corrections, of both kinds if derivatives are known.
 
-    Where Gauss-Newton steps do not suffice either, plans for other paths still may: corrections by
-    offsets go on.
+    If Gauss-Newton steps do not suffice, plans for other paths may, so corrections by offsets
+    continue.
     """
-    best, exact, slow = first, _exact(first) if most_exact else None, 0
+    best, exact, slow = first, _exact(first) if exact_max else None, 0
     if isinstance(exact, str):
         best, exact = replace(first, no_derivative=exact), None
-    for current in _by_offsets(best, most, report):
-        slow += current.error > SLOW * best.error
+    for current in _by_offsets(best, corrections_max, report):
+        slow += current.error > SETTINGS.slow_error_ratio * best.error
         best = min(best, current, key=_error)
-        if exact is not None and slow == STALLED and not best.passed:
-            best, exact = _by_steps(best, exact, most_exact, report), None
+        if exact is not None and slow == SETTINGS.slow_corrections_max and not best.passed:
+            best, exact = _by_steps(best, exact, exact_max, report), None
         if best.passed:
             return best
     if exact is not None:
-        best = _by_steps(best, exact, most_exact, report)
+        best = _by_steps(best, exact, exact_max, report)
     return best
 
 
-def _error(found: ScenePlan) -> float:
-    return found.error
+def _error(scene_plan: ScenePlan) -> float:
+    return scene_plan.error
 
 
-def _exact(found: ScenePlan) -> StepCorrection | str:
-    """Gauss-Newton steps for a plan, or why there are none."""
+def _exact(scene_plan: ScenePlan) -> StepCorrection | str:
+    """Return Gauss-Newton steps for a plan, or the reason if there are none."""
     try:
-        return StepCorrection(found)
+        return StepCorrection(scene_plan)
     except NoDerivative as reason:
         return str(reason)
 
 
-def _by_offsets(first: ScenePlan, most: int, report: Report) -> Iterator[ScenePlan]:
-    """Plans for what the one before missed, each with its replay, until they diverge."""
-    current, least = first, first.error
-    for number in range(1, most + 1):
-        report(f"correcting the plan, {number} of at most {most}")
-        following = _planned_again(current, number)
+def _by_offsets(first: ScenePlan, corrections_max: int, report: Report) -> Iterator[ScenePlan]:
+    """Yield plans that correct the one before, each with its replay, until they diverge."""
+    current, error_min = first, first.error
+    for number in range(1, corrections_max + 1):
+        report(f"correcting the plan, {number} of at most {corrections_max}")
+        following = _plan_again(current, number)
         if following is None:
             return
-        current = _replayed(following)
+        current = _with_replay(following)
         yield current
-        if current.failed or current.error > DIVERGING * least:
+        if current.failed or current.error > SETTINGS.diverging_error_ratio * error_min:
             return
-        least = min(least, current.error)
+        error_min = min(error_min, current.error)
 
 
-def _by_steps(best: ScenePlan, exact: StepCorrection, most: int, report: Report) -> ScenePlan:
-    """The best plan after Gauss-Newton steps; a step that gains nothing is halved."""
-    start, share, count, step = perf_counter(), 1.0, 0, None
+def _by_steps(best: ScenePlan, exact: StepCorrection, steps_max: int, report: Report) -> ScenePlan:
+    """Return the best plan after Gauss-Newton steps; a step without gain is halved."""
+    start, fraction, count, step = perf_counter(), 1.0, 0, None
     try:
-        while not best.passed and count < most and share >= SHORTEST:
+        while not best.passed and count < steps_max and fraction >= SETTINGS.step_fraction_min:
             count += 1
-            report(f"correcting the tensions on the full robot, {count} of at most {most}")
+            report(f"correcting the tensions on the full robot, {count} of at most {steps_max}")
             if step is None:
                 step = exact.step(best)
-            current = _replayed(with_step(best, share * step))
+            current = _with_replay(with_step(best, fraction * step))
             if current.error < best.error:
-                best, share, step = current, 1.0, None
+                best, fraction, step = current, 1.0, None
             else:
-                share *= 0.5
+                fraction *= 0.5
     except NoDerivative as reason:
         best = replace(best, no_derivative=str(reason))
     return replace(best, exact_corrections=count, exact_seconds=perf_counter() - start)
 
 
-def _planned_again(found: ScenePlan, number: int) -> ScenePlan | None:
-    """The next plan, from this one and its replay; None where there is none to execute."""
-    assert found.judgement is not None
-    offset = np.nan_to_num(found.judgement.outputs - _map_outputs(found), nan=0.0)
-    problem = found.robot.problem(found.task, len(found.plan.a), offset=offset)
-    plan = found.robot.plan(problem, guess=found.plan)
+def _plan_again(scene_plan: ScenePlan, number: int) -> ScenePlan | None:
+    """Return the next plan, from a plan and its replay, or None if it is not executable."""
+    assert scene_plan.judgement is not None
+    offset = np.nan_to_num(scene_plan.judgement.outputs - _map_outputs(scene_plan), nan=0.0)
+    problem = scene_plan.robot.problem(scene_plan.task, len(scene_plan.plan.a), offset=offset)
+    plan = scene_plan.robot.plan(problem, guess=scene_plan.plan)
     if not plan.status.executable:
         return None
-    history = (*found.plan.history, *plan.history)
+    history = (*scene_plan.plan.history, *plan.history)
     plan = replace(plan, history=history, iterations=len(history))
-    return replace(found, plan=plan, offset=offset, corrections=number, judgement=None)
+    return replace(scene_plan, plan=plan, offset=offset, corrections=number, judgement=None)
 
 
-def _replayed(found: ScenePlan) -> ScenePlan:
-    """The plan with a replay, and its report."""
-    robot, tolerance = found.robot, found.robot.replay_tolerance
-    given = (found.scene, found.file(), robot.map.points, robot.map.parameters)
-    seen: Replay = call_on_backend(found.backend, replay, *given)
-    outputs = np.full((len(found.plan.a), robot.dynamics.layout.size), np.nan)
-    outputs[:, outputs.shape[1] - seen.points.shape[1] :] = seen.points
-    criteria = criteria_of(found.task, found.outputs, outputs, tolerance)
-    failure = seen.failure
-    if found.delay >= LONGEST:
+def _with_replay(scene_plan: ScenePlan) -> ScenePlan:
+    """Return the plan with a replay and its report."""
+    robot, tolerance = scene_plan.robot, scene_plan.robot.replay_tolerance
+    arguments = (scene_plan.scene, scene_plan.file(), robot.map.points, robot.map.parameters)
+    replayed: Replay = call_on_backend(scene_plan.backend, replay, *arguments)
+    outputs = np.full((len(scene_plan.plan.a), robot.dynamics.layout.size), np.nan)
+    outputs[:, outputs.shape[1] - replayed.points.shape[1] :] = replayed.points
+    criteria = criteria_of(scene_plan.task, scene_plan.outputs, outputs, tolerance)
+    failure = replayed.failure
+    if scene_plan.delay >= SETTLING_STEPS_MAX:
         failure = (
-            f"the scene does not come to rest where the plan begins within {LONGEST} steps. Does "
-            "it start with slack lines, and at rest?"
+            f"the scene does not come to rest where the plan begins within {SETTLING_STEPS_MAX} "
+            "steps. Does it start with slack lines, and at rest?"
         )
-    report = AcceptanceReport(seen.simulator, criteria, failure, seen.seconds)
-    return replace(found, judgement=Judgement(seen, outputs, report))
+    report = AcceptanceReport(replayed.simulator, criteria, failure, replayed.seconds)
+    return replace(scene_plan, judgement=Judgement(replayed, outputs, report))
 
 
-def _delay(found: ScenePlan) -> int:
-    """Steps until the full robot rests where the plan begins."""
-    robot, probe = found.robot, found.task.probe
+def _delay(scene_plan: ScenePlan) -> int:
+    """Return the number of steps until the full robot rests where the plan begins."""
+    robot, probe = scene_plan.robot, scene_plan.task.probe
     first = robot.dynamics.layout.length.stop
-    near = _Near(probe, first, found.spot[0], NEAR * robot.replay_tolerance)
-    given = (found.scene, found.file(), robot.map.points, near, robot.map.parameters)
-    steps: int = call_on_backend(found.backend, steps_to_rest, *given)
+    is_near = _IsNear(
+        probe, first, scene_plan.spot[0], SETTINGS.start_distance_max * robot.replay_tolerance
+    )
+    arguments = (
+        scene_plan.scene,
+        scene_plan.file(),
+        robot.map.points,
+        is_near,
+        robot.map.parameters,
+    )
+    steps: int = call_on_backend(scene_plan.backend, steps_to_rest, *arguments)
     return steps
 
 
 @dataclass(frozen=True)
-class _Near:
-    """Whether a probe is near a place; picklable, for another process."""
+class _IsNear:
+    """Picklable test whether a probe is near a position."""
 
     probe: Probe
     first: int
@@ -201,6 +218,8 @@ class _Near:
         return bool(np.linalg.norm(self.probe.locate(outputs)[0][0] - self.place) <= self.distance)
 
 
-def _map_outputs(found: ScenePlan) -> np.ndarray:
-    """Outputs of the map alone, shape (K, n)."""
-    return found.outputs if found.offset is None else found.outputs - found.offset
+def _map_outputs(scene_plan: ScenePlan) -> np.ndarray:
+    """Return the outputs of the map without the offset, shape (K, n)."""
+    return (
+        scene_plan.outputs if scene_plan.offset is None else scene_plan.outputs - scene_plan.offset
+    )

@@ -1,4 +1,4 @@
-"""Files of plans: recordings with the tensions of each step, and what the plan was judged by."""
+"""Files of plans: recordings with the tensions of each step, and the report of the replay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.units import Units, symbol
 
 _IN_REPLAY: ContextVar[str] = ContextVar("softctl_plan_in_replay", default="")
-"""Path of the plan that is being replayed: it has no report yet."""
+"""Path of the plan that is being replayed, which has no report yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,37 +32,37 @@ class PlanFile:
     times: np.ndarray
     """Time of each row [time], shape (K - 1,); the plan begins a step before the first one."""
     tension: np.ndarray
-    """Tension of each line in the step up to then [force], shape (K - 1, d)."""
+    """Tension of each cable in the step up to that time [force], shape (K - 1, d)."""
     spot: np.ndarray
     """Position of the task's point [length], shape (K - 1, 3)."""
     coordinates: np.ndarray
     """Coordinates a [-], shape (K - 1, d)."""
     metadata: dict[str, str]
-    """What the plan is of: scene, task, status, versions."""
+    """Scene, task, status, versions."""
     line_stiffness: bool = True
-    """Whether steps have the stiffness of the lines, see `LineStiffness`."""
+    """Whether steps have the stiffness of the cables, see `LineStiffness`."""
     flutter: float = 0.0
     """Flutter number of steps without that stiffness, see `flutter_number` [-]."""
     robot: dict[str, list[float]] | None = None
-    """The robot it was replayed on, see `robot_identity`; None: it was not."""
+    """Identity of the replayed robot, see `robot_identity`, or None without a replay."""
     report: AcceptanceReport | None = None
-    """Report of its replay; None: it was not replayed."""
+    """Report of the replay, or None without one."""
 
     @property
     def accepted(self) -> bool:
-        """Whether it passed its replay."""
+        """True if the plan passed its replay."""
         return self.report is not None and self.report.passed
 
     def delayed(self, steps: int) -> PlanFile:
-        """The same plan, which begins some steps after the start of the run."""
+        """Return the same plan, beginning some steps after the start of the run."""
         dt = self.times[1] - self.times[0]
         return replace(self, times=self.times - self.times[0] + (steps + 1) * dt)
 
     def write(self, path: str | Path | RecordFile) -> None:
-        """Write it; an existing file is replaced atomically.
+        """Write the plan; an existing file is replaced atomically.
 
         Raises:
-            RecordError: the file cannot be written.
+            RecordError: The file cannot be written.
         """
         d = self.tension.shape[1]
         metadata = self.metadata | {"plan.line_stiffness": json.dumps(self.line_stiffness)}
@@ -76,11 +76,12 @@ class PlanFile:
         with RecordWriter(path, metadata) as file:
             units = self.metadata.get("units")
             force, length = (
-                symbol(Units.parse(units) if units else None, each) for each in ("force", "length")
+                symbol(Units.parse(units) if units else None, quantity)
+                for quantity in ("force", "length")
             )
-            tensions = "Tension of each line."
+            tensions = "Tension of each cable."
             file.add_channel("plan.tension", unit=force, shape=(d,), description=tensions)
-            spot = "Where the task's point is."
+            spot = "Position of the task's point."
             file.add_channel("plan.spot", unit=length, shape=(3,), description=spot)
             file.add_channel("plan.coordinates", shape=(d,), description="Coordinates a.")
             for time, *row in zip(
@@ -94,7 +95,7 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     """Read a plan.
 
     Raises:
-        RecordError: the file cannot be read, is damaged, or is no plan.
+        RecordError: The file cannot be read, is damaged, or is not a plan.
     """
     record = read_record(path)
     if "plan.tension" not in record.channels:
@@ -102,8 +103,8 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     d = record.channels["plan.tension"].shape[1:]
     shapes = {"plan.tension": d, "plan.spot": (3,), "plan.coordinates": d}
     channels = record.channels
-    whole = all(n in channels and channels[n].shape[1:] == s for n, s in shapes.items())
-    if not (record.complete and whole and len(record.time) > 1 and len(d) == 1):
+    has_all_channels = all(n in channels and channels[n].shape[1:] == s for n, s in shapes.items())
+    if not (record.complete and has_all_channels and len(record.time) > 1 and len(d) == 1):
         raise RecordError(
             f"{path}: the plan is damaged or cut short ({record.status}). Make it again with "
             "softctl plan."
@@ -117,10 +118,10 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
         )
     try:
         robot = json.loads(metadata.pop("plan.robot", "null"))
-        stiff = bool(json.loads(metadata.pop("plan.line_stiffness", "false")))
+        line_stiffness = bool(json.loads(metadata.pop("plan.line_stiffness", "false")))
         flutter = float(json.loads(metadata.pop("plan.flutter", "0.0")))
         report = metadata.pop("plan.replay", None)
-        judged = None if report is None else AcceptanceReport.from_json(report)
+        replay_report = None if report is None else AcceptanceReport.from_json(report)
     except ValueError as error:
         raise RecordError(
             f"{path}: what it says of its replay cannot be read ({error}). Make it again with "
@@ -129,11 +130,13 @@ def read_plan(path: str | os.PathLike[str]) -> PlanFile:
     times, tension, spot, coordinates = arrays
     if not np.isfinite(tension).all():
         raise RecordError(f"{path}: its tensions are not finite. Make it again with softctl plan.")
-    return PlanFile(times, tension, spot, coordinates, metadata, stiff, flutter, robot, judged)
+    return PlanFile(
+        times, tension, spot, coordinates, metadata, line_stiffness, flutter, robot, replay_report
+    )
 
 
 def _digest(metadata: dict[str, str], arrays: Sequence[np.ndarray]) -> str:
-    """Digest of all that a file holds."""
+    """Return the digest of the content of a file."""
     digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array, "<f8").tobytes())
@@ -142,7 +145,7 @@ def _digest(metadata: dict[str, str], arrays: Sequence[np.ndarray]) -> str:
 
 @contextmanager
 def in_replay(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Within it, controllers execute this plan although it was not accepted yet."""
+    """Allow controllers to execute this plan in the block, before it is accepted."""
     token = _IN_REPLAY.set(os.fspath(path))
     try:
         yield
@@ -151,23 +154,23 @@ def in_replay(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def is_in_replay(path: str | os.PathLike[str]) -> bool:
-    """Whether a plan is being replayed in this context."""
+    """Return True if a plan is being replayed in this context."""
     return _IN_REPLAY.get() == os.fspath(path)
 
 
 def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
-    """Numbers that tell one robot from another, the same on both backends.
+    """Return numbers that identify a robot, equal on both backends.
 
-    The time step, gravity, the lines' lengths at rest, and by the path of their component
-    materials, masses, damping, held nodes, and where the points of all states are.
+    They are the time step, gravity, the lengths of cables at rest, and by the path of their
+    component materials, masses, damping, fixed nodes, and the positions of all states.
 
     Args:
         root: Root of an initialised scene, before its first step.
-        lines: Its CableConstraints.
+        lines: CableConstraints of the scene.
     """
     from sofa_softctl.scene.graph.nodes import body_of, nodes_of
 
-    found = {
+    numbers = {
         "dt": [float(root.dt.value)],
         "gravity": np.asarray(root.gravity.value, float).tolist(),
         "lengths of the lines": [float(line.cableInitialLength.value) for line in lines],
@@ -175,17 +178,17 @@ def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
     bodies = [body_of(line.getContext()) for line in lines[:1]]
     for body in bodies:
         for node in nodes_of(body):
-            for entry in node.objects:
-                path = f"{node.getPathName()}/{entry.getName()}"
+            for component in node.objects:
+                path = f"{node.getPathName()}/{component.getName()}"
                 for name in _PHYSICAL:
-                    data = entry.findData(name)
+                    data = component.findData(name)
                     if data is not None:
-                        found[f"{path}.{name}"] = _numbers(data.value)
-                if entry.getClassName() == "MechanicalObject":
-                    found[f"{path}.position"] = _shape(entry.position.value)
-                if "ProjectiveConstraint" in entry.getClassName():
-                    found[f"{path}.indices"] = _numbers(entry.indices.value)
-    return found
+                        numbers[f"{path}.{name}"] = _numbers(data.value)
+                if component.getClassName() == "MechanicalObject":
+                    numbers[f"{path}.position"] = _shape(component.position.value)
+                if "ProjectiveConstraint" in component.getClassName():
+                    numbers[f"{path}.indices"] = _numbers(component.indices.value)
+    return numbers
 
 
 _PHYSICAL = (
@@ -193,12 +196,12 @@ _PHYSICAL = (
     "stiffness"
 ).split()
 """Data of materials, masses and damping, by SOFA's names."""
-_KEPT = 16
-"""Numbers of a Data that are compared one by one."""
+COMPARED_NUMBERS_MAX = 16
+"""Largest number of values of a Data that are compared one by one."""
 
 
 def _shape(positions: Any) -> list[float]:
-    """Number of points, and their least, mean, largest and root mean square on each axis."""
+    """Return the number of points, and their minimum, mean, maximum and rms on each axis."""
     x = np.asarray(positions, float)
     if not len(x):
         return [0.0]
@@ -208,26 +211,26 @@ def _shape(positions: Any) -> list[float]:
 
 def _numbers(value: Any) -> list[float]:
     numbers = np.atleast_1d(np.asarray(value, float)).ravel()
-    if len(numbers) <= _KEPT:
+    if len(numbers) <= COMPARED_NUMBERS_MAX:
         return numbers.tolist()
     return [float(len(numbers)), float(numbers.min()), float(numbers.mean()), float(numbers.max())]
 
 
-def differences(planned: dict[str, list[float]], here: dict[str, list[float]]) -> list[str]:
-    """In what two robots differ, in words such as 'dt: 0.01 planned, 0.02 here'.
+def differences(planned: dict[str, list[float]], current: dict[str, list[float]]) -> list[str]:
+    """Return the differences of two robots, such as 'dt: 0.01 planned, 0.02 here'.
 
-    What only one of them has is not compared: backends may differ in it.
+    Numbers of only one robot are not compared, since backends may differ in them.
     """
     return [
-        f"{name}: {_text(planned[name])} planned, {_text(here[name])} here"
-        for name in planned.keys() & here.keys()
-        if len(planned[name]) != len(here[name])
-        or not np.allclose(planned[name], here[name], rtol=1e-6, atol=_rounding(planned[name]))
+        f"{name}: {_text(planned[name])} planned, {_text(current[name])} here"
+        for name in planned.keys() & current.keys()
+        if len(planned[name]) != len(current[name])
+        or not np.allclose(planned[name], current[name], rtol=1e-6, atol=_rounding(planned[name]))
     ]
 
 
 def _rounding(values: list[float]) -> float:
-    """Largest difference of sums of such values in another order."""
+    """Return the largest rounding difference of sums of such values."""
     return 1e-12 * max(1.0, *map(abs, values)) if values else 0.0
 
 

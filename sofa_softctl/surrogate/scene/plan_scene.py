@@ -1,4 +1,4 @@
-"""Plan a task of a scene file."""
+"""Planning of a task of a scene file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from sofa_softctl.units import Units
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A task of a scene, planned on the affine map, before the full plan."""
+class PreparedPlan:
+    """Task of a scene with a plan on the affine map, ready for the full plan."""
 
     scene: str
     """Scene file."""
@@ -40,7 +40,7 @@ class Prepared:
     robot: PlannedRobot
     """The robot, with its grid."""
     rehearsal: Plan | None
-    """The plan on the affine map; None if there is none."""
+    """Plan on the affine map, or None."""
     estimate: CostEstimate | None
     """Estimated cost of the plan."""
     started: float
@@ -48,21 +48,21 @@ class Prepared:
     units: Units | None = None
     """Units of the scene."""
     backend: str = "embedded"
-    """What replays the plan: see `call_on_backend`."""
+    """Backend that replays the plan, see `call_on_backend`."""
 
     def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
-        """Plan; the plan is not replayed yet, see `accepted`. `progress`: after each iteration."""
+        """Plan without a replay, see `accepted`; `progress` is called after each iteration."""
         robot, task = self.robot, self.task
         with at_fault(f"'{self.scene}': task '{self.name}'"):
             problem = robot.problem(task, self.instants)
-            found = robot.plan(problem, guess=self.rehearsal, progress=progress)
+            result = robot.plan(problem, guess=self.rehearsal, progress=progress)
         seconds = perf_counter() - self.started
         return ScenePlan(
             self.scene,
             self.name,
             task,
             robot,
-            found,
+            result,
             self.estimate,
             seconds,
             self.units,
@@ -70,7 +70,7 @@ class Prepared:
         )
 
     def progress_text(self, steps: Sequence[Iteration]) -> str:
-        """Progress line after some iterations, with the equilibria so far."""
+        """Return a line on the iterations and equilibria so far."""
         expected = ""
         if self.estimate is not None:
             bound = "at most " if self.estimate.at_most else ""
@@ -124,46 +124,46 @@ def prepare_scene(
     parameters: dict[str, Any] | None = None,
     task_parameters: dict[str, Any] | None = None,
     backend: str = "embedded",
-) -> Iterator[Prepared]:
-    """Prepare a task of a scene file, with an estimate of its cost; processes end with it.
+) -> Iterator[PreparedPlan]:
+    """Prepare a task of a scene file and estimate its cost; worker processes end with the block.
 
-    This solves the 2^d corners of the cell of the start and two or three more, which the plan
-    needs anyway; on a sparse grid, the samples of its first round.
+    This solves the 2^d corners of the cell of the start and two or three more, which the plan needs
+    in any case; on a sparse grid, the samples of its first round.
 
     Args:
-        scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions
-            (layout, share of the time at each instant (K,)) -> `Task`, see `MakeTask`.
+        scene: Scene file. SURROGATE holds arguments of `PlannedRobot`, TASKS functions (layout,
+            fraction of the time at each instant (K,)) -> `Task`, see `MakeTask`.
         task: Name of the task.
         instants: Number of instants K.
         store: File of equilibria for later plans.
         exact: Plan with the exact map instead of a grid.
-        workers: Number of processes that solve equilibria; 0: this one alone.
+        workers: Number of processes that solve equilibria; with 0 this process solves them.
         cluster: Address of the scheduler of a Dask cluster whose workers solve equilibria, such as
-            'tcp://host:8786'; empty: none. The scene, and what it reads, are sent to them.
-        grid: Kind of grid: 'auto', 'cells' or 'sparse'; None: that of SURROGATE.
-        tolerance: Estimated error of positions above which cells are split [length]; None: that of
-            SURROGATE, or all.
-        replay_tolerance: Largest distance from the planned path in the replay [length]; None: that
-            of SURROGATE.
+            'tcp://host:8786'. The scene, and the files that it reads, are sent to them.
+        grid: Kind of grid: 'auto', 'cells' or 'sparse'; by default from SURROGATE.
+        tolerance: Estimated error of positions above which cells are split [length]; by default
+            from SURROGATE, else all are split.
+        replay_tolerance: Largest distance from the planned path in the replay [length]; by default
+            from SURROGATE.
         parameters: Parameters of createScene.
         task_parameters: Parameters of the task's function, such as {"radius": 80.0}.
-        backend: What replays the plan: 'embedded', 'sofa', or 'auto', which is SOFA where it can be
-            used, as for runs. Equilibria are always those of the embedded runtime.
+        backend: Backend of the replay: 'embedded', 'sofa', or 'auto', which is SOFA if it can be
+            used. Equilibria are always solved by the embedded runtime.
 
     Raises:
-        SceneError: the scene file has no such task, or its declarations are invalid.
-        ValueError: there are less than 3 instants.
-        UsageError: there are both workers and a cluster.
-        ClusterError: the cluster is not reached, or its workers cannot be used.
-        BackendError: there is no such backend.
+        SceneError: The scene file does not have the task, or its declarations are invalid.
+        ValueError: There are less than 3 instants.
+        UsageError: Both workers and a cluster are given.
+        ClusterError: The cluster cannot be reached, or its workers cannot be used.
+        BackendError: The backend does not exist.
     """
     backend = backend_of_runs(backend)
     check_workers(workers, cluster)
     start = perf_counter()
     with files_sent(cluster, str(scene)) as files:
         surrogate, make = read_task(scene, task)
-        chosen = {"grid": grid, "tolerance": tolerance, "replay_tolerance": replay_tolerance}
-        surrogate |= {name: value for name, value in chosen.items() if value is not None}
+        overrides = {"grid": grid, "tolerance": tolerance, "replay_tolerance": replay_tolerance}
+        surrogate |= {name: value for name, value in overrides.items() if value is not None}
         with at_fault(f"'{scene}': SURROGATE"):
             robot = PlannedRobot(
                 scene, **surrogate, parameters=parameters, store=store, exact=exact
@@ -171,29 +171,39 @@ def prepare_scene(
     with workers_of(workers, cluster, files) as executor:
         if robot.grid is not None:
             robot.grid.corners.executor = executor
-        expected = None
+        estimate = None
         with at_fault(f"'{scene}': task '{task}'"):
             layout = robot.dynamics.layout
-            wanted = make_task(
+            planned_task = make_task(
                 make, layout, instants, task_parameters, lambda: start_outputs(robot)
             )
-            rehearsal = robot.model.prepare(robot.problem(wanted, instants))
+            rehearsal = robot.model.prepare(robot.problem(planned_task, instants))
         if rehearsal is not None:
             count = 0 if executor is None else executor.count
-            expected = robot.model.estimate(rehearsal.a, count)
+            estimate = robot.model.estimate(rehearsal.a, count)
         units = load_scene(scene).units
-        yield Prepared(
-            str(scene), task, wanted, instants, robot, rehearsal, expected, start, units, backend
+        yield PreparedPlan(
+            str(scene),
+            task,
+            planned_task,
+            instants,
+            robot,
+            rehearsal,
+            estimate,
+            start,
+            units,
+            backend,
         )
 
 
 def start_outputs(robot: PlannedRobot) -> np.ndarray:
-    """Outputs of a robot at rest without tension, where plans begin [length], shape (n,).
+    """Return the outputs of a robot at rest without tension, where plans begin [length], (n,).
 
-    Exact: one equilibrium. On a grid, positions of nodes are NaN: `Layout.node` has no rows then.
+    This takes one exact equilibrium. On a grid, positions of nodes are NaN, since `Layout.node` has
+    no rows.
 
     Raises:
-        MapError: the robot does not rest without tension.
+        MapError: The robot does not rest without tension.
     """
     exact, layout = robot.map, robot.dynamics.layout
     value = exact(np.zeros(exact.dimension)).value

@@ -1,7 +1,4 @@
-"""Replay of a plan on the full model: the scene's own steps under the planned tensions.
-
-Acceptance test of a plan, by its replay on the full model.
-"""
+"""Replay of a plan on the full model, with the steps of the scene, and the acceptance test."""
 
 from __future__ import annotations
 
@@ -25,10 +22,10 @@ from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.models.task import Task
 from sofa_softctl.surrogate.scene.plan_file import PlanFile, in_replay, robot_identity
 
-QUIET = 50
-"""Steps that a scene has to stay near a plan's start before the plan may begin."""
-LONGEST = 2000
-"""Most steps before a plan begins."""
+SETTLED_STEPS_MIN = 50
+"""Number of steps that a scene must stay near a plan's start before the plan begins."""
+SETTLING_STEPS_MAX = 2000
+"""Maximum number of steps before a plan begins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +35,11 @@ class Replay:
     points: np.ndarray
     """Watched points at the plan's instants [length], shape (K, 3 P); NaN after a failure."""
     robot: dict[str, list[float]]
-    """The robot, see `robot_identity`."""
+    """Identity of the robot, see `robot_identity`."""
     simulator: str
-    """What simulated it, such as 'embedded runtime, steps of 0.01'."""
+    """Simulator, such as 'embedded runtime, steps of 0.01'."""
     failure: str
-    """Why the simulation ended early; empty if it did not."""
+    """Reason for a simulation that ended early; empty otherwise."""
     seconds: float
     """Computing time [s]."""
 
@@ -53,19 +50,19 @@ def replay(
     points: Sequence[str],
     parameters: dict[str, Any] | None = None,
 ) -> Replay:
-    """Run a scene under a plan, as a run with its file does.
+    """Run a scene under a plan, as a run with the plan's file does.
 
-    A scene with a parameter `plan` gets the file by it; to others a `SurrogateController` is added
-    that pulls all their cables.
+    A scene with a parameter `plan` gets the file by it; other scenes get a `SurrogateController`
+    that pulls all cables.
 
     Args:
         scene: Scene file.
-        plan: The plan.
-        points: Paths of the nodes that are watched, such as "/arm/beam".
-        parameters: Of createScene, as the plan was made with.
+        plan: Plan to execute.
+        points: Paths of the watched nodes, such as "/arm/beam".
+        parameters: Parameters of createScene that the plan was made with.
 
     Raises:
-        SceneError: the scene cannot be loaded, or its cables take no tensions.
+        SceneError: The scene cannot be loaded, or its cables take no tensions.
     """
     start = perf_counter()
     with TemporaryDirectory() as folder:
@@ -73,31 +70,31 @@ def replay(
         plan.write(path)
         with in_replay(path), _session(scene, path, dict(parameters or {})) as session:
             robot = robot_identity(session.root, lines_of(session.root))
-            found, failure = _run(session, plan, points)
+            points_at_instants, failure = _run(session, plan, points)
             name = session.backend.describe()
             simulator = f"{name}, steps of {session.dt:g}"
-    return Replay(found, robot, simulator, failure, perf_counter() - start)
+    return Replay(points_at_instants, robot, simulator, failure, perf_counter() - start)
 
 
 def lines_of(root: Any) -> list[Any]:
-    """The lines of a scene that plans pull: its cables, in the order of the graph.
+    """Return the cables of a scene that plans pull, in the order of the graph.
 
     Raises:
-        SceneError: a cable does not take a tension.
+        SceneError: A cable does not take a tension.
     """
-    found = [
-        entry
+    cables = [
+        component
         for node in nodes_of(root)
-        for entry in node.objects
-        if entry.getClassName() == "CableConstraint"
+        for component in node.objects
+        if component.getClassName() == "CableConstraint"
     ]
-    for line in found:
-        if line.valueType.value not in ("force", 1):
+    for cable in cables:
+        if cable.valueType.value not in ("force", 1):
             raise SceneError(
-                f"{line.getPathName()} has valueType='{line.valueType.value}': a plan pulls with "
+                f"{cable.getPathName()} has valueType='{cable.valueType.value}': a plan pulls with "
                 "tensions. Give it valueType='force'."
             )
-    return found
+    return cables
 
 
 def _session(scene: str | Path, plan: str, parameters: dict[str, Any]) -> Session:
@@ -113,118 +110,114 @@ def _session(scene: str | Path, plan: str, parameters: dict[str, Any]) -> Sessio
 
 
 def _run(session: Session, plan: PlanFile, points: Sequence[str]) -> tuple[np.ndarray, str]:
-    """The watched points at the instants of the plan, and why it ended early."""
+    """Return the watched points at the instants of the plan, and the reason of an early end."""
     watch = _watch(session, points)
-    found = np.full((len(plan.times) + 1, len(watch())), np.nan)
+    points_at_instants = np.full((len(plan.times) + 1, len(watch())), np.nan)
     dt = float(plan.times[1] - plan.times[0])
     if not np.isclose(dt, session.dt, rtol=1e-6):
-        return found, (
+        return points_at_instants, (
             f"the plan has steps of {dt:g}, and the scene of {session.dt:g}. Leave out SURROGATE's "
             "'dt'."
         )
     try:
         session.step(round(plan.times[0] / session.dt) - 1)
-        found[0] = watch()
-        for row in found[1:]:
+        points_at_instants[0] = watch()
+        for row in points_at_instants[1:]:
             session.step()
             row[:] = watch()
     except DivergedError as error:
-        return found, str(error)
-    return found, ""
+        return points_at_instants, str(error)
+    return points_at_instants, ""
 
 
 def _watch(session: Session, points: Sequence[str]) -> Callable[[], np.ndarray]:
-    """Function that gives the watched points as they are, shape (3 P,)."""
+    """Return a function that reads the watched points, shape (3 P,)."""
     states = [state_at(session.root, path) for path in points]
 
-    def watched() -> np.ndarray:
+    def read_points() -> np.ndarray:
         places = [np.asarray(state.position.value)[:, :3].ravel() for state in states]
         return np.concatenate([np.empty(0), *places])
 
-    return watched
+    return read_points
 
 
 def steps_to_rest(
     scene: str | Path,
     plan: PlanFile,
     points: Sequence[str],
-    near: Callable[[np.ndarray], bool],
+    is_near: Callable[[np.ndarray], bool],
     parameters: dict[str, Any] | None = None,
 ) -> int:
-    """Steps after which a scene stays near the start of a plan, with slack lines.
+    """Return the number of steps after which a scene stays near the start of a plan, slack.
 
     A scene begins in the shape of its mesh, and sinks under its weight; plans begin at rest.
 
     Args:
         scene: Scene file.
-        plan: The plan, which is not executed.
-        points: Paths of the nodes that are watched.
-        near: Whether the watched points, shape (3 P,), are near the plan's start.
-        parameters: Of createScene.
+        plan: Plan, which is not executed.
+        points: Paths of the watched nodes.
+        is_near: Returns True if the watched points, shape (3 P,), are near the plan's start.
+        parameters: Parameters of createScene.
 
     Returns:
-        Number of steps; `LONGEST` where it does not come to rest there.
+        Number of steps; `SETTLING_STEPS_MAX` if it does not come to rest there.
     """
     with TemporaryDirectory() as folder:
         path = str(Path(folder) / "plan.mcap")
-        delayed = plan.delayed(LONGEST + QUIET)
+        delayed = plan.delayed(SETTLING_STEPS_MAX + SETTLED_STEPS_MIN)
         delayed.write(path)
         with in_replay(path), _session(scene, path, dict(parameters or {})) as session:
             watch = _watch(session, points)
-            far = -1
-            for step in range(LONGEST + QUIET):
-                if not near(watch()):
-                    far = step
-                if step - far >= QUIET:
+            last_far_step = -1
+            for step in range(SETTLING_STEPS_MAX + SETTLED_STEPS_MIN):
+                if not is_near(watch()):
+                    last_far_step = step
+                if step - last_far_step >= SETTLED_STEPS_MIN:
                     break
                 try:
                     session.step()
                 except DivergedError:
-                    return LONGEST
-    return min(far + 1, LONGEST)
-
-
-TOUCHING = 0.01
-"""Depth in an obstacle that counts as touching it, as a share of the replay's tolerance."""
+                    return SETTLING_STEPS_MAX
+    return min(last_far_step + 1, SETTLING_STEPS_MAX)
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """A replay, and what it was judged by."""
+    """Replay of a plan with its outputs and report."""
 
     replay: Replay
-    """The replay."""
+    """Replay of the plan."""
     outputs: np.ndarray
-    """Outputs in the replay [length], NaN where they were not watched, shape (K, n)."""
+    """Outputs in the replay [length], NaN if not watched, shape (K, n)."""
     report: AcceptanceReport
-    """The report."""
+    """Acceptance report of the replay."""
 
 
 def criteria_of(
     task: Task, planned: np.ndarray, replayed: np.ndarray, tolerance: float
 ) -> tuple[Criterion, ...]:
-    """What a replay is judged by.
+    """Return the criteria of a replay.
 
-    The task's point must stay near the planned path; goals with a tolerance that the plan reaches
-    must be reached; and no point, nor its way between two instants, may be inside an obstacle, but
-    for touching it, and for what is cut of a bend as in the plan.
+    The task's point must stay near the planned path. Goals with a tolerance that the plan reaches
+    must be reached. No point and no segment between instants may be inside an obstacle, except for
+    touching it and for corners cut in the plan, too.
 
     Args:
-        task: The task.
+        task: Task of the plan.
         planned: Planned outputs at all instants [length], shape (K, n).
-        replayed: Those of the replay, NaN where they were not watched or it failed, shape (K, n).
+        replayed: Outputs of the replay, NaN if not watched or after a failure, shape (K, n).
         tolerance: Largest distance from the planned path [length].
     """
-    apart = _apart(task.probe, planned, replayed)
-    path = Criterion("distance from the planned path", apart, tolerance)
+    distance = _distance_max(task.probe, planned, replayed)
+    path = Criterion("distance from the planned path", distance, tolerance)
     return (path, *_goals(task, planned, replayed), *_obstacles(task, planned, replayed, tolerance))
 
 
 def check_watched(task: Task, layout: Layout) -> None:
-    """Check that a replay sees what a task looks at.
+    """Check that a replay records the outputs of a task.
 
     Raises:
-        SceneError: a probe looks at nodes or lengths of lines.
+        SceneError: A probe uses nodes or lengths of cables.
     """
     probes: list[Probe] = [task.probe]
     probes += [term.probe for term in (*task.outputs, *task.obstacles) if hasattr(term, "probe")]
@@ -237,33 +230,33 @@ def check_watched(task: Task, layout: Layout) -> None:
             )
 
 
-def _apart(probe: Probe, planned: np.ndarray, replayed: np.ndarray) -> float:
+def _distance_max(probe: Probe, planned: np.ndarray, replayed: np.ndarray) -> float:
     first, second = (probe.locate(y[1:, list(probe.rows)])[0] for y in (planned, replayed))
     return float(np.linalg.norm(first - second, axis=1).max())
 
 
 def _goals(task: Task, planned: np.ndarray, replayed: np.ndarray) -> list[Criterion]:
-    found = []
+    criteria = []
     for number, term in enumerate(task.outputs, 1):
         if not isinstance(term, Following) or not np.isfinite(term.tolerance):
             continue
         rows = list(term.rows)
         if term.distance(planned[:, rows]) <= term.tolerance:
-            reached = term.distance(replayed[:, rows])
-            found.append(Criterion(f"distance from goal {number}", reached, term.tolerance))
-    return found
+            distance = term.distance(replayed[:, rows])
+            criteria.append(Criterion(f"distance from goal {number}", distance, term.tolerance))
+    return criteria
 
 
 def _obstacles(
     task: Task, planned: np.ndarray, replayed: np.ndarray, tolerance: float
 ) -> list[Criterion]:
-    found = []
+    criteria = []
     for number, obstacle in enumerate(task.obstacles, 1):
         if isinstance(obstacle, Obstacle):
             rows = list(obstacle.rows)
             cut, inside = (
                 float(obstacle.violation_between(y[:, rows])[0].max()) for y in (planned, replayed)
             )
-            allowed = max(TOUCHING * tolerance, cut)
-            found.append(Criterion(f"depth in obstacle {number}", inside, allowed))
-    return found
+            allowed = max(0.01 * tolerance, cut)  # the first one for touching
+            criteria.append(Criterion(f"depth in obstacle {number}", inside, allowed))
+    return criteria

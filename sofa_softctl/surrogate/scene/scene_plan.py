@@ -1,4 +1,4 @@
-"""A plan of a scene's task, with its replay and its costs."""
+"""Plan of a scene's task, with its replay and costs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,10 @@ from sofa_softctl.surrogate.scene.plan_file import PlanFile
 from sofa_softctl.surrogate.scene.replay import Judgement
 from sofa_softctl.units import Units
 
-COARSE = 0.1
-"""Distance of the full robot from its path, over the motion, from which on a plan says so [-]."""
-
 
 @dataclass(frozen=True, eq=False)
 class ScenePlan:
-    """A plan of a scene's task, with its replay and its costs."""
+    """Plan of a scene's task, with its replay and costs."""
 
     scene: str
     """Scene file."""
@@ -43,30 +40,30 @@ class ScenePlan:
     plan: Plan
     """The plan."""
     estimate: CostEstimate | None
-    """Estimated cost; None without a grid, or where it is not known."""
+    """Estimated cost, or None without a grid or if unknown."""
     seconds: float
     """Computing time [s], replays included."""
     units: Units | None = None
     """Units of the scene."""
     backend: str = "embedded"
-    """What replays it: see `call_on_backend`."""
+    """Backend that replays the plan, see `call_on_backend`."""
     offset: np.ndarray | None = None
-    """What the full model's outputs had beyond the map's in earlier replays [length], (K, n)."""
+    """Offset of the full model's outputs from the map in earlier replays [length], (K, n)."""
     delay: int = 0
     """Steps from the start of the scene until the robot rests where the plan begins."""
     judgement: Judgement | None = None
-    """Its replay on the full model, with the report; None: there was none."""
+    """Replay on the full model with its report, or None."""
     flutter: float = 0.0
-    """Largest flutter number along it, see `flutter_number` [-]: above 1 it must not be executed in
-    steps without the stiffness of the lines."""
+    """Largest flutter number along the plan, see `flutter_number` [-]; above 1 it must not be
+    executed in steps without the stiffness of the cables."""
     corrections: int = 0
-    """Number of plans before this one, whose errors in the replay it corrects."""
+    """Number of earlier plans, whose errors in the replay this one corrects."""
     exact_corrections: int = 0
-    """Gauss-Newton steps of its tensions on the full model, see `StepCorrection`."""
+    """Number of Gauss-Newton steps on the full model, see `StepCorrection`."""
     exact_seconds: float = 0.0
     """Computing time of these steps, with their replays [s]."""
     no_derivative: str = ""
-    """Why there were no such steps, or no more; empty if there was no need, or all were made."""
+    """Reason why Gauss-Newton steps were not possible, or ""."""
 
     @property
     def outputs(self) -> np.ndarray:
@@ -76,46 +73,46 @@ class ScenePlan:
     @property
     def spot(self) -> np.ndarray:
         """Planned position of the task's probe at each instant [length], shape (K, 3)."""
-        return self._located(self.outputs)
+        return self._locate_all(self.outputs)
 
     @property
     def replayed_spot(self) -> np.ndarray | None:
-        """Position of the task's probe in the replay [length], shape (K, 3); None: no replay."""
-        return None if self.judgement is None else self._located(self.judgement.outputs)
+        """Position of the task's probe in the replay [length], shape (K, 3), or None."""
+        return None if self.judgement is None else self._locate_all(self.judgement.outputs)
 
     @property
     def report(self) -> AcceptanceReport | None:
-        """What its replay was judged by; None: there was none."""
+        """Acceptance report of the replay, or None."""
         return None if self.judgement is None else self.judgement.report
 
     @property
     def passed(self) -> bool:
-        """Whether it passed its replay."""
+        """True if the plan passed its replay."""
         return self.report is not None and self.report.passed
 
     @property
     def failed(self) -> bool:
-        """Whether its replay did not reach the end."""
+        """True if the replay did not reach the end."""
         return self.report is not None and bool(self.report.failure)
 
     @property
     def error(self) -> float:
-        """Largest share of a limit that its replay used [-]; infinite without one."""
+        """Worst criterion of the replay over its limit [-]; infinite without a replay."""
         return math.inf if self.report is None else self.report.worst
 
-    def _located(self, outputs: np.ndarray) -> np.ndarray:
+    def _locate_all(self, outputs: np.ndarray) -> np.ndarray:
         probe = self.task.probe
         return probe.locate(outputs[:, list(probe.rows)])[0]
 
     @property
     def status(self) -> Status:
-        """Status of the plan; REJECTED where it did not pass its replay."""
+        """Status of the plan, or REJECTED if it did not pass its replay."""
         failed = self.report is not None and not self.report.passed
         return Status.REJECTED if failed else self.plan.status
 
     @property
     def message(self) -> str:
-        """What there is to say of it; empty if all went well."""
+        """Notes on the plan and its replay, or "" if all went well."""
         reasons = [self.plan.message]
         if self.report is not None and not self.report.passed:
             reasons.append(f"{self.report.reason} {self._advice}")
@@ -125,14 +122,14 @@ class ScenePlan:
 
     @property
     def _coarse(self) -> str:
-        """That the full robot is off by much of a small motion; empty if it is not."""
+        """Note on a full robot far from the path compared with the motion, or ""."""
         assert self.report is not None
-        off, motion = self.report.criteria[0].value, float(np.ptp(self.spot, axis=0).max())
-        if off <= COARSE * motion or not motion:
+        distance, motion = self.report.criteria[0].value, float(np.ptp(self.spot, axis=0).max())
+        if distance <= 0.1 * motion or not motion:
             return ""
         return (
-            f"The full robot is off its path by {off:.2g}. That is {off / motion:.0%} of the "
-            "motion: give a smaller replay_tolerance."
+            f"The full robot is off its path by {distance:.2g}. That is {distance / motion:.0%} of "
+            "the motion: give a smaller replay_tolerance."
         )
 
     @property
@@ -150,7 +147,7 @@ class ScenePlan:
 
     @property
     def _tries(self) -> str:
-        """Corrections that did not suffice, with what limited them."""
+        """Sentences on corrections that did not suffice, and their limits."""
         counts = [(self.corrections, "correction"), (self.exact_corrections, "Gauss-Newton step")]
         made = [f"{n} {name}{'s' if n > 1 else ''}" for n, name in counts if n]
         text = f"{' and '.join(made)} did not suffice. " if made else ""
@@ -162,7 +159,7 @@ class ScenePlan:
 
     @property
     def problem(self) -> PlanningProblem:
-        """The problem that it solves, without its costs: from rest, and slack lines."""
+        """Planning problem without costs, from rest with slack cables."""
         first, robot = self.plan.a[0], self.robot
         slack = np.maximum(first, 0.0)
         instants = len(self.plan.a)
@@ -170,11 +167,11 @@ class ScenePlan:
 
     @property
     def lines(self) -> list[str]:
-        """Names of the lines: those of their nodes."""
+        """Names of the cables' nodes."""
         return [cable.getContext().getName() for cable in self.robot.map.map.cables]
 
     def file(self) -> PlanFile:
-        """Content of its file."""
+        """Return the content of the plan's file."""
         plan, dynamics = self.plan, self.robot.dynamics
         metadata = {"scene": self.scene, "task": self.name, "status": self.status.name}
         if self.units is not None:
@@ -194,26 +191,26 @@ class ScenePlan:
         )
 
     def write(self, path: str | Path | RecordFile, *, anyway: bool = False) -> None:
-        """Write it as a recording for playback, see `PlanFile`.
+        """Write the plan as a recording for playback, see `PlanFile`.
 
         Args:
-            path: The file; an existing one is replaced atomically.
-            anyway: Whether to write a plan that must not be executed: its file says so.
+            path: File; an existing one is replaced atomically.
+            anyway: Also write a plan that must not be executed, which the file then records.
 
         Raises:
-            RecordError: it must not be executed, or the file cannot be written.
+            RecordError: The plan must not be executed, or the file cannot be written.
         """
         if not (self.status.executable or anyway):
             raise RecordError(f"{path}: nothing is written. {self.message}")
         self.file().write(path)
 
     @property
-    def _shared(self) -> bool:
-        """Whether other processes also solved equilibria, so that their time is not known."""
+    def _has_shared_work(self) -> bool:
+        """True if other processes also solved equilibria, so that their time is unknown."""
         return self.robot.grid is not None and self.robot.grid.corners.executor is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return a JSON-serialisable dict."""
         plan, robot = self.plan, self.robot
         return {
             "scene": self.scene,
@@ -240,5 +237,5 @@ class ScenePlan:
             **robot.model.to_dict(),
             "map_error": robot.model.error(plan.a),
             "seconds": self.seconds,
-            "seconds_exact": None if self._shared else robot.map.seconds,
+            "seconds_exact": None if self._has_shared_work else robot.map.seconds,
         }

@@ -18,16 +18,16 @@ from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.models.task import Task
 
 MakeTask = Callable[..., Task]
-"""(layout, share of the time at each instant (K,), parameters of its own) -> the task.
+"""(layout, fraction of the time at each instant (K,), task parameters) -> task.
 
-With a parameter `start` that has no default, it gets the outputs where the plan begins, (n,)."""
+With a parameter `start` without default, it gets the outputs at the start of the plan, (n,)."""
 
 
 def read_surrogate(scene: str | Path) -> dict[str, Any]:
-    """A scene file's SURROGATE, arguments of `PlannedRobot`.
+    """Return a scene file's SURROGATE, arguments of `PlannedRobot`.
 
     Raises:
-        SceneError: it has none, or one with unknown arguments.
+        SceneError: The file has no SURROGATE, or one with unknown arguments.
     """
     surrogate = getattr(load_scene(scene).module, "SURROGATE", None)
     if not isinstance(surrogate, Mapping):
@@ -46,10 +46,10 @@ def read_surrogate(scene: str | Path) -> dict[str, Any]:
 
 
 def read_task(scene: str | Path, name: str) -> tuple[dict[str, Any], MakeTask]:
-    """A scene file's SURROGATE, and one of its TASKS.
+    """Return a scene file's SURROGATE, and one of its TASKS.
 
     Raises:
-        SceneError: it has no SURROGATE, one with unknown arguments, or no such task.
+        SceneError: The file has no SURROGATE, one with unknown arguments, or not this task.
     """
     tasks = getattr(load_scene(scene).module, "TASKS", {})
     if not isinstance(tasks, Mapping) or name not in tasks:
@@ -68,25 +68,25 @@ def make_task(
     parameters: Mapping[str, Any] | None = None,
     start: Callable[[], np.ndarray] | None = None,
 ) -> Task:
-    """The task over K instants.
+    """Create the task over K instants.
 
     Args:
-        make: The scene file's function.
+        make: Function of the scene file.
         layout: Layout of the outputs.
-        instants: K.
-        parameters: Values of its further parameters; texts are converted.
-        start: Outputs where the plan begins [length], shape (n,); called if the task asks for
-            them.
+        instants: Number K of instants.
+        parameters: Values of the function's further parameters; texts are converted.
+        start: Returns the outputs at the start of the plan [length], shape (n,); called if the
+            function takes them.
 
     Raises:
-        ParameterError: the function takes no such parameter, or not that value.
-        ValueError: the function returned no `Task`.
+        ParameterError: The function does not take a parameter or its value.
+        ValueError: The function did not return a `Task`.
     """
-    made = partial(make, layout)
+    function = partial(make, layout)
     if start is not None and _asks_for_start(make):
-        made = _given_start(make, layout, start())
-    values = arguments_of(made, parameters or {}, who="The task", option="--task-set")
-    task = made(np.arange(instants) / (instants - 1), **values)
+        function = _given_start(make, layout, start())
+    values = arguments_of(function, parameters or {}, who="The task", option="--task-set")
+    task = function(np.arange(instants) / (instants - 1), **values)
     if not isinstance(task, Task):
         raise ValueError(f"the function must return a Task. Got: {type(task).__name__}")
     return task
@@ -98,34 +98,34 @@ def _asks_for_start(make: MakeTask) -> bool:
 
 
 def _given_start(make: MakeTask, layout: Layout, start: np.ndarray) -> partial[Task]:
-    """The function with its `start`, which is no parameter that users give."""
+    """Bind `start` of a function, which users do not give."""
     signature = inspect.signature(make)
-    _, *others = signature.parameters.values()
-    made = partial(make, layout, start=start)
-    own = [each for each in others if each.name != "start"]
-    made.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-    return made
+    _, *parameters = signature.parameters.values()
+    function = partial(make, layout, start=start)
+    own_parameters = [parameter for parameter in parameters if parameter.name != "start"]
+    function.__signature__ = signature.replace(parameters=own_parameters)  # type: ignore[attr-defined]
+    return function
 
 
 @contextmanager
-def at_fault(what: str) -> Iterator[None]:
+def at_fault(location: str) -> Iterator[None]:
     """Raise a `ValueError` as a SceneError with the part of the scene file and its line.
 
-    Errors of this package, as of a store, say themselves what is wrong where.
+    Errors of this package, such as of a store, contain their location already.
 
     Raises:
-        SceneError: in its place.
+        SceneError: In place of a ValueError.
     """
     try:
         yield
     except SoftctlError:
         raise
     except ValueError as error:
-        raise SceneError(f"{what}: {error}").with_traceback(error.__traceback__) from error
+        raise SceneError(f"{location}: {error}").with_traceback(error.__traceback__) from error
 
 
 def _names() -> tuple[str, ...]:
-    """Arguments of `PlannedRobot` in a scene file; the others are the caller's."""
+    """Return the arguments of `PlannedRobot` that a scene file gives."""
     callers = ("self", "scene", "parameters", "store", "executor", "exact")
     return tuple(n for n in inspect.signature(PlannedRobot.__init__).parameters if n not in callers)
 

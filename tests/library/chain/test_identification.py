@@ -9,11 +9,11 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.library.ocp.problem import Motion
 from sofa_softctl.library.reduced.chain.correction import (
     ChainCorrection,
-    Estimate,
+    ChainEstimate,
     Limits,
     Prior,
     estimate,
-    replanned,
+    replan_inputs,
 )
 from sofa_softctl.library.reduced.chain.identification import Frame, RecordedMotion, identify_chain
 from sofa_softctl.library.reduced.chain.model import Plant
@@ -130,9 +130,9 @@ def test_a_replanned_motion_brings_the_other_plant_to_the_goal():
     """It missed by 9 mm; the weight of the changes leaves 0.3 mm."""
     tension, motion = played()
     _, x = moved(MODEL, TRUE, tension, steps=2)
-    now = Estimate(TRUE, np.append(x[-1], tension[-1]), np.zeros(2), 0.0)
+    now = ChainEstimate(TRUE, np.append(x[-1], tension[-1]), np.zeros(2), 0.0)
     assert np.abs(rests(motion, TRUE, 8, now.x) - 30.0).max() > 5.0
-    changed = replanned(MODEL, motion, 8, now, goal=30.0, horizon=HORIZON, limits=LIMITS)
+    changed = replan_inputs(MODEL, motion, 8, now, goal=30.0, horizon=HORIZON, limits=LIMITS)
     assert np.abs(rests(changed, TRUE, 8, now.x) - 30.0).max() < 0.4
     assert changed.u[:8].tolist() == motion.u[:8].tolist()
     assert changed.x[8, 4] == pytest.approx(tension[-1])
@@ -142,9 +142,9 @@ def test_a_replanned_motion_brings_the_other_plant_to_the_goal():
 def test_a_replanned_motion_keeps_the_limits_of_the_cable():
     tension, motion = played()
     _, x = moved(MODEL, TRUE, tension, steps=2)
-    now = Estimate(TRUE, np.append(x[-1], tension[-1]), np.zeros(2), 0.0)
+    now = ChainEstimate(TRUE, np.append(x[-1], tension[-1]), np.zeros(2), 0.0)
     for goal, limits in ((2.0, LIMITS), (45.0, Limits(900.0, 4000.0))):
-        changed = replanned(MODEL, motion, 8, now, goal=goal, horizon=HORIZON, limits=limits)
+        changed = replan_inputs(MODEL, motion, 8, now, goal=goal, horizon=HORIZON, limits=limits)
         assert np.abs(changed.u[8:]).max() <= limits.rate_max
         pulls = tension[-1] + HORIZON / INTERVALS * np.cumsum(changed.u[8:, 0])
         assert pulls == pytest.approx(changed.x[9:, 4], abs=0.01 * limits.tension_max)

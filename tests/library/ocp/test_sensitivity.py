@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
-from sofa_softctl.library.motions.entry import entry_of
+from sofa_softctl.library.motions.entry import entry_from_optimum
 from sofa_softctl.library.ocp.problem import Variable
 from sofa_softctl.library.ocp.sensitivity import (
     active_set,
@@ -133,7 +133,7 @@ def test_no_matrix_of_all_unknowns_is_made(make_cart):
     optimum = program.solve(np.array([0.3, 0.0]))
     program.derivatives(optimum)  # made once for a program
     tracemalloc.start()
-    entry, regular = entry_of(program, optimum)
+    entry, regular = entry_from_optimum(program, optimum)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert entry is not None and regular.ok

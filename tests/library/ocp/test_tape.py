@@ -11,7 +11,7 @@ from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.formulas import formulas
 from sofa_softctl.library.ocp.kernels.formulas import run, run_slopes
-from sofa_softctl.library.ocp.native import MOST, NONE, native
+from sofa_softctl.library.ocp.native import NONE, OPERATIONS_MAX, native
 from sofa_softctl.library.ocp.tape import Tape
 
 casadi = imported()
@@ -50,7 +50,10 @@ TWO = {
 
 def compared(function, given):
     """Tape and CasADi at a point: results and derivatives."""
-    tape, parts = Tape.of(function), np.split(given, np.cumsum(function_sizes(function))[:-1])
+    tape, parts = (
+        Tape.from_function(function),
+        np.split(given, np.cumsum(function_sizes(function))[:-1]),
+    )
     assert tape(given) == pytest.approx(np.array(function(*parts)).ravel(), rel=1e-14, abs=1e-15)
     whole = casadi.vertcat(*(casadi.SX.sym("x", size) for size in function_sizes(function)))
     parts = casadi.vertsplit(whole, [0, *np.cumsum(function_sizes(function)).tolist()])
@@ -62,7 +65,10 @@ def compared(function, given):
 
 def compared_with_machine_code(tape, given):
     """The same results, and derivatives along directions."""
-    code, directions = tape.fast(len(given), 0, 0), np.random.default_rng(0).normal(size=(3, 2))
+    code, directions = (
+        tape.fast_code(len(given), 0, 0),
+        np.random.default_rng(0).normal(size=(3, 2)),
+    )
     along = np.resize(directions, (len(given), 2))
     (fast, fast_along), (out, out_along) = (
         (np.zeros(code.outputs), np.zeros((code.outputs, 2))) for _ in range(2)
@@ -71,7 +77,7 @@ def compared_with_machine_code(tape, given):
     run(code, memory, given, fast)
     np.testing.assert_array_equal(fast, tape(given))
     run_slopes(code, memory, turns, given, along, fast, fast_along)
-    run_slopes(tape.sorted(len(given), 0), memory, turns, given, along, out, out_along)
+    run_slopes(tape.sort_by_dependence(len(given), 0), memory, turns, given, along, out, out_along)
     np.testing.assert_array_equal(fast, out)
     assert fast_along == pytest.approx(out_along, rel=1e-12, abs=1e-13)
 
@@ -106,7 +112,9 @@ def test_formulas_of_the_problems_are_those_of_casadi(name):
 
 def test_results_depend_on_what_they_are_made_of():
     x = casadi.SX.sym("x", 3)
-    tape = Tape.of(casadi.Function("f", [x], [casadi.vertcat(x[0] * x[1], casadi.sin(x[2]), 1.0)]))
+    tape = Tape.from_function(
+        casadi.Function("f", [x], [casadi.vertcat(x[0] * x[1], casadi.sin(x[2]), 1.0)])
+    )
     assert tape.depends(0, 2).tolist() == [True, False, False]
     assert tape.depends(2, 3).tolist() == [False, True, False]
 
@@ -116,8 +124,8 @@ def test_a_sorted_tape_can_be_evaluated_from_where_inputs_or_states_come_in(name
     problem, rng = PROBLEMS[name](), np.random.default_rng(0)
     n, m = len(problem.states), len(problem.inputs)
     for function in (formulas(problem)[key] for key in ("dynamics", "path")):
-        tape = Tape.of(function)
-        code = tape.sorted(n, m)
+        tape = Tape.from_function(function)
+        code = tape.sort_by_dependence(n, m)
         assert not code.outputs or 0 < code.by_inputs <= code.by_states < len(code.rows)
         given, out = rng.uniform(0.1, 0.6, tape.code.inputs), np.zeros(tape.code.outputs)
         memory = np.full(code.memory, np.nan)
@@ -125,7 +133,7 @@ def test_a_sorted_tape_can_be_evaluated_from_where_inputs_or_states_come_in(name
             given[:changed] += 0.1
             run(code, memory, given, out, first)
             np.testing.assert_array_equal(out, tape(given))
-        fast, other = tape.fast(n, m, 0), np.full(code.memory, np.nan)
+        fast, other = tape.fast_code(n, m, 0), np.full(code.memory, np.nan)
         assert bool(fast.native) == bool(len(code.rows))
         for first, changed in ((0, 0), (code.by_inputs, n + m), (code.by_states, n)):
             given[:changed] -= 0.07
@@ -138,7 +146,9 @@ def test_most_operations_are_machine_code(name):
     """Those of the problems are; the others are evaluated one by one."""
     x, of = casadi.SX.sym("x", 2), ONE.get(name) or TWO[name]
     given = (x[0],) if name in ONE else (x[0], x[1])
-    code = Tape.of(casadi.Function("f", [x], [casadi.densify(casadi.SX(of(*given)))])).sorted(2, 0)
+    code = Tape.from_function(
+        casadi.Function("f", [x], [casadi.densify(casadi.SX(of(*given)))])
+    ).sort_by_dependence(2, 0)
     one_by_one = """asin acos sign sinh cosh asinh atanh acosh floor ceil log1p expm1 copysign
     hypot""".split()
     assert (native(code, 2) is NONE) == (name in one_by_one)
@@ -152,9 +162,9 @@ def test_long_formulas_are_machine_code_up_to_a_length():
         y = x[0]
         for _ in range(length):
             y = casadi.sin(y) * x[1]
-        return Tape.of(casadi.Function("f", [x], [y])).sorted(1, 1)
+        return Tape.from_function(casadi.Function("f", [x], [y])).sort_by_dependence(1, 1)
 
-    few, some, many = (native(code(length), 3) for length in (100, 1000, MOST))
+    few, some, many = (native(code(length), 3) for length in (100, 1000, OPERATIONS_MAX))
     assert few.values and few.slopes
     assert some.values and not some.slopes
     assert many is NONE
@@ -162,8 +172,8 @@ def test_long_formulas_are_machine_code_up_to_a_length():
 
 def test_no_address_leaves_the_process():
     """A pickled tape is compiled anew where it arrives."""
-    tape = Tape.of(formulas(flexible_cart.flexible_cart())["dynamics"])
-    assert tape.fast(4, 1, 0).native
+    tape = Tape.from_function(formulas(flexible_cart.flexible_cart())["dynamics"])
+    assert tape.fast_code(4, 1, 0).native
     state = pickle.loads(pickle.dumps(tape)).__dict__  # noqa: S301
     assert state["_fast"] == {} and not state["code"].native
 
@@ -171,7 +181,7 @@ def test_no_address_leaves_the_process():
 def test_a_tape_is_read_as_it_was_written_and_damage_is_found():
     """Of all single bits: the same tape, or an error that says so."""
     x = casadi.SX.sym("x", 2)
-    tape = Tape.of(casadi.Function("f", [x], [casadi.sin(x[0]) * 0.3 + x[1]]))
+    tape = Tape.from_function(casadi.Function("f", [x], [casadi.sin(x[0]) * 0.3 + x[1]]))
     data = tape.to_bytes()
     assert Tape.from_bytes(data).digest == tape.digest
     refused = 0
@@ -188,10 +198,10 @@ def test_a_tape_is_read_as_it_was_written_and_damage_is_found():
 def test_an_operation_without_a_kernel_is_refused_by_name():
     x = casadi.SX.sym("x")
     with pytest.raises(LibraryError, match="'f' has the operation erf, which libraries cannot"):
-        Tape.of(casadi.Function("f", [x], [casadi.erf(x)]))
+        Tape.from_function(casadi.Function("f", [x], [casadi.erf(x)]))
 
 
 def test_a_formula_with_too_few_numbers_is_an_error():
     x = casadi.SX.sym("x", 2)
     with pytest.raises(ValueError, match="takes 2 numbers, got 1"):
-        Tape.of(casadi.Function("f", [x], [x]))([0.0])
+        Tape.from_function(casadi.Function("f", [x], [x]))([0.0])

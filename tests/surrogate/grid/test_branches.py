@@ -57,7 +57,7 @@ def test_where_there_is_one_answer_nothing_is_asked_twice():
     grid = made()
     x = swept()
     grid.at(x[x[:, 1] < -0.3])
-    assert grid.counts.again == grid.counts.branching == grid.counts.refused == 0
+    assert grid.counts.continuations == grid.counts.branching == grid.counts.refused == 0
 
 
 @pytest.mark.soak
@@ -69,7 +69,7 @@ def test_every_cell_is_on_one_branch():
             grid.at(point[None])
         except MapError:
             continue
-    assert grid.counts.branching > 0 and grid.counts.again > 0
+    assert grid.counts.branching > 0 and grid.counts.continuations > 0
     for rows in grid.cells.rows[: grid.cells.size]:
         points, values = grid.corners.points[rows], grid.corners.data[rows, 0, 0]
         for to, value in zip(points, values, strict=True):
@@ -84,7 +84,7 @@ def test_without_continuation_cells_would_mix_branches(monkeypatch):
     """Cells that are taken as they come: the test above can fail."""
     from sofa_softctl.surrogate.grid.branches import Branches
 
-    monkeypatch.setattr(Branches, "fits", lambda self, rows, edges: True)
+    monkeypatch.setattr(Branches, "is_one_branch", lambda self, rows, edges: True)
     with pytest.raises(AssertionError):
         test_every_cell_is_on_one_branch()
 

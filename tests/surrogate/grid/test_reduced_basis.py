@@ -58,10 +58,10 @@ def test_few_coordinates_are_enough_and_what_they_lose_is_told(both):
     """The map has rank six, and its gradients lie in the same space."""
     _, small = both
     small.at(RNG.uniform(-1.0, 1.0, (9, D)))
-    assert small.used == 6 and small.lost < 1e-7
+    assert small.used_coordinates == 6 and small.lost < 1e-7
     narrow = ReducedBasisGrid(both[0], LAYOUT, MASS, coordinates=3)
     narrow.at(np.zeros((1, D)))
-    assert narrow.used == 3 and narrow.lost > 1e-3
+    assert narrow.used_coordinates == 3 and narrow.lost > 1e-3
 
 
 def test_the_dynamics_are_those_of_all_positions(both):

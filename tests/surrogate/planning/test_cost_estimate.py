@@ -55,7 +55,7 @@ def test_corners_are_those_that_queries_ask_for():
 
 def test_what_was_solved_to_find_out_is_counted_once():
     grid = grid_of()
-    grid.corners.want([(0, 0, 0)])
+    grid.corners.evaluate_missing([(0, 0, 0)])
     assert estimate_cells(grid, PATH, 2).corners == wanted(grid_of(), PATH, 2)
     assert grid.counts.evaluations == 2  # that one, and the one that was measured
 

@@ -1,7 +1,4 @@
-"""Compiled evaluation of tapes, with derivatives.
-
-Calls of machine code by its address, within kernels.
-"""
+"""Compiled evaluation of tapes with derivatives, and calls of machine code by address."""
 
 from __future__ import annotations
 
@@ -20,44 +17,46 @@ OPERATIONS = tuple(
     TAN ASIN ACOS ATAN ATAN2 FABS SIGN FMIN FMAX LT LE EQ NE NOT AND OR IF_ELSE_ZERO SINH COSH TANH
     ASINH ACOSH ATANH FLOOR CEIL COPYSIGN LOG1P EXPM1 HYPOT""".split()
 )
-"""CasADi's names of the operations; `value` and `slopes` know them by their places here."""
+"""CasADi's names of the operations; `value` and `slopes` use their indices."""
 
 
 class Code(NamedTuple):
-    """A tape's arrays, for kernels."""
+    """Arrays of a tape, for kernels."""
 
     rows: np.ndarray
-    """Places of the operation in `OPERATIONS`, of its result, and of its two arguments, shape
-    (n, 4). CONST: number of the constant; INPUT: place among the arguments; OUTPUT: place among the
-    results."""
+    """Rows of indices: operation in `OPERATIONS`, result in memory, two arguments in memory, shape
+    (n, 4). Exceptions: the first argument of CONST indexes the constants, of INPUT the arguments;
+    the result of OUTPUT indexes the results of the tape."""
     constants: np.ndarray
-    """Shape (n_c,)."""
+    """Constants, shape (n_c,)."""
     memory: int
-    """Number of intermediate results kept."""
+    """Number of stored intermediate results."""
     inputs: int
     """Number of arguments."""
     outputs: int
     """Number of results."""
     by_inputs: int = 0
-    """First operation whose result depends on inputs or states; see `Tape.sorted`."""
+    """First operation that depends on inputs or states, see `Tape.sort_by_dependence`."""
     by_states: int = 0
-    """First one whose result depends on states, or is a result of the tape."""
+    """First operation that depends on states, or is a result of the tape."""
     native: int = 0
-    """Address of `Native.values`; 0: operations are evaluated one by one."""
+    """Address of `Native.values`, or 0 if operations are evaluated one by one."""
     native_slopes: int = 0
-    """Address of `Native.slopes`; 0: there is none."""
+    """Address of `Native.slopes`, or 0."""
     arguments: int = 0
-    """Number of arguments by which that differentiates, the first ones."""
+    """Number of leading arguments that `Native.slopes` differentiates by."""
 
 
 @njit
-def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray, first: int = 0) -> None:
-    """Evaluate a tape: results `out` of the arguments `given`.
+def run(
+    code: Code, memory: np.ndarray, arguments: np.ndarray, out: np.ndarray, first: int = 0
+) -> None:
+    """Evaluate a tape: results `out` of `arguments`.
 
-    From operation `first` on alone where those before it have their results in `memory`.
+    With `first` above 0, earlier operations are skipped: their results are in `memory` already.
     """
     if code.native:
-        call_values(code.native, memory, given, out, first)
+        call_values(code.native, memory, arguments, out, first)
         return
     rows, constants = code.rows, code.constants
     w = memory
@@ -66,7 +65,7 @@ def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray, firs
         if kind == 0:
             w[to] = constants[i]
         elif kind == 1:
-            w[to] = given[i]
+            w[to] = arguments[i]
         elif kind == 2:
             out[to] = w[i]
         else:
@@ -75,7 +74,7 @@ def run(code: Code, memory: np.ndarray, given: np.ndarray, out: np.ndarray, firs
 
 @njit
 def value(kind: int, a: float, b: float) -> float:
-    """Result of an operation, by its place in `OPERATIONS`."""
+    """Return the result of an operation, by its index in `OPERATIONS`."""
     if kind == 3:
         return a
     if kind == 4:
@@ -169,7 +168,7 @@ def value(kind: int, a: float, b: float) -> float:
 
 @njit
 def slopes(kind: int, a: float, b: float, c: float) -> tuple[float, float]:
-    """Derivatives of an operation's result c by its arguments a and b."""
+    """Return the derivatives of an operation's result c by its arguments a and b."""
     if kind == 3:
         return 1.0, 0.0
     if kind == 4:
@@ -248,85 +247,85 @@ def slopes(kind: int, a: float, b: float, c: float) -> tuple[float, float]:
 def run_slopes(
     code: Code,
     memory: np.ndarray,
-    turns: np.ndarray,
-    given: np.ndarray,
-    along: np.ndarray,
+    tangents: np.ndarray,
+    arguments: np.ndarray,
+    directions: np.ndarray,
     out: np.ndarray,
-    out_along: np.ndarray,
+    out_directions: np.ndarray,
 ) -> None:
     """Evaluate a tape and its derivatives along several directions.
 
-    With machine code, those of arguments beyond `code.arguments` are taken as 0.
+    With machine code, derivatives of arguments beyond `code.arguments` are taken as 0.
 
-    `along`: derivatives of the arguments, shape (inputs, n); `out_along`: of the results, shape
-    (outputs, n); `turns`: space, shape (memory, n).
+    `directions`: derivatives of the arguments, shape (inputs, n); `out_directions`: derivatives of
+    the results, shape (outputs, n); `tangents`: workspace, shape (memory, n).
     """
     if code.native_slopes:
         jacobian = np.empty((code.outputs, code.arguments))
-        call_slopes(code.native_slopes, given, out, jacobian)
+        call_slopes(code.native_slopes, arguments, out, jacobian)
         for i in range(code.outputs):
-            for d in range(along.shape[1]):
+            for d in range(directions.shape[1]):
                 total = 0.0
                 for j in range(code.arguments):
-                    total += jacobian[i, j] * along[j, d]
-                out_along[i, d] = total
+                    total += jacobian[i, j] * directions[j, d]
+                out_directions[i, d] = total
         return
     rows, constants = code.rows, code.constants
-    w, n = memory, along.shape[1]
+    w, n = memory, directions.shape[1]
     for k in range(len(rows)):
         kind, to, i, j = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3]
         if kind == 0:
             w[to] = constants[i]
-            turns[to] = 0.0
+            tangents[to] = 0.0
         elif kind == 1:
-            w[to] = given[i]
+            w[to] = arguments[i]
             for d in range(n):
-                turns[to, d] = along[i, d]
+                tangents[to, d] = directions[i, d]
         elif kind == 2:
             out[to] = w[i]
             for d in range(n):
-                out_along[to, d] = turns[i, d]
+                out_directions[to, d] = tangents[i, d]
         else:
             a, b = w[i], w[j]
             c = value(kind, a, b)
-            left, right = slopes(kind, a, b, c)
+            by_a, by_b = slopes(kind, a, b, c)
             w[to] = c
-            if right == 0.0:
+            if by_b == 0.0:
                 for d in range(n):
-                    turns[to, d] = left * turns[i, d]
+                    tangents[to, d] = by_a * tangents[i, d]
             else:
                 for d in range(n):
-                    turns[to, d] = left * turns[i, d] + right * turns[j, d]
+                    tangents[to, d] = by_a * tangents[i, d] + by_b * tangents[j, d]
 
 
 def _values(
-    typing: Any, address: Any, memory: Any, given: Any, out: Any, first: Any
+    typing: Any, address: Any, memory: Any, arguments: Any, out: Any, first: Any
 ) -> tuple[Any, Any]:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         pointers = [_data(context, builder, signature, values, k) for k in (1, 2, 3)]
         return _call(context, builder, values[0], [*pointers, values[4]])
 
-    return types.void(types.int64, memory, given, out, types.int64), emit
+    return types.void(types.int64, memory, arguments, out, types.int64), emit
 
 
-def _slopes(typing: Any, address: Any, given: Any, out: Any, slopes: Any) -> tuple[Any, Any]:
+def _slopes(typing: Any, address: Any, arguments: Any, out: Any, slopes: Any) -> tuple[Any, Any]:
 
     def emit(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         pointers = [_data(context, builder, signature, values, k) for k in (1, 2, 3)]
         return _call(context, builder, values[0], pointers)
 
-    return types.void(types.int64, given, out, slopes), emit
+    return types.void(types.int64, arguments, out, slopes), emit
 
 
 def _data(context: Any, builder: Any, signature: Any, values: Any, k: int) -> Any:
-    """Pointer to the numbers of an array, which follow each other."""
+    """Return the pointer to the contiguous numbers of an array."""
     array = context.make_array(signature.args[k])(context, builder, values[k])
     return array.data
 
 
 def _call(context: Any, builder: Any, address: Any, arguments: list[Any]) -> Any:
-    kind = ir.FunctionType(ir.VoidType(), [each.type for each in arguments])
+    kind = ir.FunctionType(ir.VoidType(), [argument.type for argument in arguments])
     builder.call(builder.inttoptr(address, kind.as_pointer()), arguments)
     return context.get_dummy_value()
 

@@ -1,4 +1,10 @@
-"""Compiled integration of motions, with error control and with derivatives."""
+"""Compiled integration of trajectories, with error control and with derivatives.
+
+`simulate` is the Runge-Kutta pair of Dormand and Prince with a dense output of order 4. Between
+stages the slope of that polynomial is compared with the dynamics at one more point, so that narrow
+events are not stepped over. Minima of `path` within a step are found by bisection with a Lipschitz
+estimate (Shubert). `linearise` differentiates RK4 steps forwards.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +40,19 @@ DENSE = np.array(
 )
 """Weights of the last term of the polynomial of order 4 between the ends of a step. Source: Hairer,
 Norsett, Wanner, "Solving Ordinary Differential Equations I", section II.6."""
-MOST_STEPS = 20_000
-"""Steps of integration after which a motion is given up."""
-PARTS = 4
-"""Least number of steps of an interval, and of samples of `path` in each."""
-GAP = 0.55
-"""Middle of the longest part of a step without a stage: there the slope is compared, too [-]."""
-GUARD = 1e-3
-"""Weight of that comparison beside the error of a step: what no stage has seen is found, and smooth
-motions keep their steps [-]."""
-STEEPER = 2.0
-"""`path` may be steeper between two samples than between any two of a step by this factor [-]."""
-DEEPEST = 10
-"""Number of times that the part between two samples is halved, at most."""
+STEPS_MAX = 20_000
+"""Number of integration steps after which a trajectory is given up."""
+PARTS_MIN = 4
+"""Minimum number of steps per interval, and of samples of `path` per step."""
+GAP_POSITION = 0.55
+"""Middle of the longest part of a step without a stage, where slopes are compared [-]."""
+GAP_ERROR_WEIGHT = 1e-3
+"""Weight of the slope comparison relative to the step error: large enough to find events between
+stages, small enough to keep the steps of smooth trajectories [-]."""
+STEEPNESS_FACTOR = 2.0
+"""Factor by which `path` may be steeper between samples than the samples of the step show [-]."""
+HALVINGS_MAX = 10
+"""Maximum number of times that the part between two samples is halved."""
 
 
 @njit
@@ -62,12 +68,12 @@ def simulate(
     slack: np.ndarray,
     x: np.ndarray,
     extremes: np.ndarray,
-    least: np.ndarray,
+    path_min: np.ndarray,
 ) -> int:
-    """Integrate a motion with steps of controlled error, and find its extremes between them.
+    """Integrate a trajectory with steps of controlled error, and find its extremes between them.
 
-    An interval has `PARTS` steps at least, each with `PARTS` samples of `path`, so that what is
-    narrower than a sixteenth of an interval alone can be overlooked.
+    An interval has at least `PARTS_MIN` steps, each with `PARTS_MIN` samples of `path`, so only
+    events narrower than a sixteenth of an interval can be overlooked.
 
     Args:
         dynamics, path: Codes of tapes of (x, u, z, p), sorted by these.
@@ -76,40 +82,40 @@ def simulate(
         z, p: Constants and parameters.
         interval: Duration of an interval [time].
         accuracy: Allowed error of a step for each state, shape (n,).
-        slack: What each row of `path` may be below 0, shape (n_path,).
-        x: Takes the states at the ends of the intervals, shape (N + 1, n).
-        extremes: Takes least and largest of each state, shape (2, n), those of the cubic polynomial
-            through the ends of each step.
-        least: Takes the least of each row of `path`, shape (n_path,).
+        slack: Allowed violation of each row of `path`, shape (n_path,).
+        x: Output: states at the ends of the intervals, shape (N + 1, n).
+        extremes: Output: smallest and largest value of each state, from the cubic polynomial
+            through the ends of each step, shape (2, n).
+        path_min: Output: smallest value of each row of `path`, shape (n_path,).
 
     Returns:
-        Number of steps; 0: it was given up.
+        Number of steps, or 0 if the trajectory was given up.
     """
     n, m, N = len(x0), u.shape[1], len(u)
-    given = np.empty(dynamics.inputs)
-    given[n + m : n + m + len(z)] = z
-    given[n + m + len(z) :] = p
+    arguments = np.empty(dynamics.inputs)
+    arguments[n + m : n + m + len(z)] = z
+    arguments[n + m + len(z) :] = p
     memory = np.empty(dynamics.memory)
     memory_path = np.empty(path.memory)
-    rows = np.zeros((PARTS + 1, path.outputs))
-    k, between, seen = np.zeros((7, n)), np.empty((5, n)), np.empty(n)
-    at, following = x0.copy(), np.empty(n)
-    longest = interval / PARTS
+    rows = np.zeros((PARTS_MIN + 1, path.outputs))
+    k, polynomial, gap_slope = np.zeros((7, n)), np.empty((5, n)), np.empty(n)
+    state, next_state = x0.copy(), np.empty(n)
+    longest = interval / PARTS_MIN
     x[0] = x0
     extremes[0] = x0
     extremes[1] = x0
-    least[:] = np.inf
-    h, taken = longest, 0
+    path_min[:] = np.inf
+    h, step_count = longest, 0
     for number in range(N):
-        given[n : n + m] = u[number]
+        arguments[n : n + m] = u[number]
         time = 0.0
-        given[:n] = at
-        run(dynamics, memory, given, k[0], dynamics.by_inputs if number else 0)
+        arguments[:n] = state
+        run(dynamics, memory, arguments, k[0], dynamics.by_inputs if number else 0)
         if path.outputs:
-            run(path, memory_path, given, rows[0], path.by_inputs if number else 0)
+            run(path, memory_path, arguments, rows[0], path.by_inputs if number else 0)
         while time < interval * (1.0 - 1e-12):
-            taken += 1
-            if taken > MOST_STEPS:
+            step_count += 1
+            if step_count > STEPS_MAX:
                 return 0
             last = h >= interval - time
             step = interval - time if last else h
@@ -118,25 +124,25 @@ def simulate(
                     total = 0.0
                     for j in range(stage):
                         total += STAGES[stage, j] * k[j, i]
-                    given[i] = at[i] + step * total
-                run(dynamics, memory, given, k[stage], dynamics.by_states)
+                    arguments[i] = state[i] + step * total
+                run(dynamics, memory, arguments, k[stage], dynamics.by_states)
             worst = 0.0
             for i in range(n):
-                following[i] = given[i]
+                next_state[i] = arguments[i]
                 total = 0.0
                 for j in range(7):
                     total += ERRORS[j] * k[j, i]
                 worst = max(worst, abs(step * total) / accuracy[i])
-                if not np.isfinite(following[i]):
+                if not np.isfinite(next_state[i]):
                     worst = np.inf
             if worst <= 1.0:
-                _polynomial(at, following, step, k, between)
+                _polynomial(state, next_state, step, k, polynomial)
                 for i in range(n):
-                    given[i] = _value(between, i, GAP)
-                run(dynamics, memory, given, seen, dynamics.by_states)
+                    arguments[i] = _value(polynomial, i, GAP_POSITION)
+                run(dynamics, memory, arguments, gap_slope, dynamics.by_states)
                 for i in range(n):
-                    missed = abs(step * seen[i] - _slope(between, i, GAP))
-                    worst = max(worst, GUARD * missed / accuracy[i])
+                    slope_error = abs(step * gap_slope[i] - _slope(polynomial, i, GAP_POSITION))
+                    worst = max(worst, GAP_ERROR_WEIGHT * slope_error / accuracy[i])
             if not worst <= 1.0:
                 factor = 0.2 if not np.isfinite(worst) else max(0.2, 0.9 * worst**-0.2)
                 h = step * factor
@@ -144,29 +150,29 @@ def simulate(
                     return 0
                 continue
             for i in range(n):
-                _extend(extremes, i, at[i], following[i], step * k[0, i], step * k[6, i])
+                _extend(extremes, i, state[i], next_state[i], step * k[0, i], step * k[6, i])
             if path.outputs:
-                for part in range(1, PARTS + 1):
+                for part in range(1, PARTS_MIN + 1):
                     for i in range(n):
-                        given[i] = _value(between, i, part / PARTS)
-                    run(path, memory_path, given, rows[part], path.by_states)
-                _least_of_step(path, memory_path, given, between, rows, slack, least)
-                rows[0] = rows[PARTS]
+                        arguments[i] = _value(polynomial, i, part / PARTS_MIN)
+                    run(path, memory_path, arguments, rows[part], path.by_states)
+                _lower_path_min(path, memory_path, arguments, polynomial, rows, slack, path_min)
+                rows[0] = rows[PARTS_MIN]
             time += step
-            at[:] = following
+            state[:] = next_state
             k[0] = k[6]
             growth = 5.0 if worst < 1e-4 else min(5.0, 0.9 * worst**-0.2)
             if not last or step * growth > h:
                 h = min(step * growth, longest)
-        x[number + 1] = at
-    return taken
+        x[number + 1] = state
+    return step_count
 
 
 @njit
 def _extend(
     extremes: np.ndarray, i: int, a: float, b: float, slope_a: float, slope_b: float
 ) -> None:
-    """Extend least and largest by those of the cubic polynomial with these ends, on [0, 1]."""
+    """Extend the extremes by the cubic polynomial on [0, 1] with these ends and slopes."""
     extremes[0, i] = min(extremes[0, i], b)
     extremes[1, i] = max(extremes[1, i], b)
     rise = b - a
@@ -184,30 +190,30 @@ def _extend(
 
 @njit
 def _polynomial(
-    a: np.ndarray, b: np.ndarray, step: float, k: np.ndarray, found: np.ndarray
+    a: np.ndarray, b: np.ndarray, step: float, k: np.ndarray, coefficients: np.ndarray
 ) -> None:
-    """The states within a step as a polynomial of order 4, written to `found`, shape (5, n)."""
+    """Write the polynomial of order 4 of the states within a step, shape (5, n)."""
     for i in range(len(a)):
         total = 0.0
         for j in range(7):
             total += DENSE[j] * k[j, i]
         rise = b[i] - a[i]
-        found[0, i], found[1, i] = a[i], rise
-        found[2, i] = step * k[0, i] - rise
-        found[3, i] = rise - step * k[6, i] - found[2, i]
-        found[4, i] = step * total
+        coefficients[0, i], coefficients[1, i] = a[i], rise
+        coefficients[2, i] = step * k[0, i] - rise
+        coefficients[3, i] = rise - step * k[6, i] - coefficients[2, i]
+        coefficients[4, i] = step * total
 
 
 @njit
 def _value(c: np.ndarray, i: int, s: float) -> float:
-    """A state at share s of the step."""
+    """Return a state at the fraction s of the step."""
     r = 1.0 - s
     return c[0, i] + s * (c[1, i] + r * (c[2, i] + s * (c[3, i] + r * c[4, i])))
 
 
 @njit
 def _slope(c: np.ndarray, i: int, s: float) -> float:
-    """Its derivative by the share."""
+    """Return the derivative of a state by the fraction s of the step."""
     r = 1.0 - s
     inner = c[3, i] + r * c[4, i]
     middle, inner_slope = c[2, i] + s * inner, inner - s * c[4, i]
@@ -215,62 +221,69 @@ def _slope(c: np.ndarray, i: int, s: float) -> float:
 
 
 @njit
-def _least_of_step(
+def _lower_path_min(
     path: Code,
     memory: np.ndarray,
-    given: np.ndarray,
-    between: np.ndarray,
+    arguments: np.ndarray,
+    polynomial: np.ndarray,
     rows: np.ndarray,
     slack: np.ndarray,
-    least: np.ndarray,
+    path_min: np.ndarray,
 ) -> None:
-    """Lower `least` to the least of each row of `path` within a step.
+    """Lower `path_min` to the minimum of each row of `path` within a step.
 
-    Parts between samples are halved while a row may be lower in them, as far as its steepness
-    tells: lower than 0, and than the least so far, by more than the slack.
+    Parts between samples are halved while, by the steepness of a row, it may be lower there than 0
+    and than its minimum so far, by more than the slack.
 
     Source: Shubert, "A sequential method seeking the global maximum of a function", 1972.
 
     Args:
         path: Code of its tape, sorted.
-        memory, given: Of `path`, evaluated with these inputs before; the first entries of `given`
-            are overwritten.
-        between: The states within the step, see `_polynomial`.
-        rows: Samples, shape (PARTS + 1, n_path).
-        slack, least: As in `simulate`.
+        memory, arguments: Workspace of `path` after an evaluation with these inputs; the states in
+            `arguments` are overwritten.
+        polynomial: The states within the step, see `_polynomial`.
+        rows: Samples, shape (PARTS_MIN + 1, n_path).
+        slack, path_min: As in `simulate`.
     """
-    n, here = between.shape[1], np.empty(rows.shape[1])
-    ends, values = np.empty((DEEPEST + 2, 2)), np.empty((DEEPEST + 2, 2))
-    depth = np.empty(DEEPEST + 2, np.int64)
+    n, middle_rows = polynomial.shape[1], np.empty(rows.shape[1])
+    ends, values = np.empty((HALVINGS_MAX + 2, 2)), np.empty((HALVINGS_MAX + 2, 2))
+    depth = np.empty(HALVINGS_MAX + 2, np.int64)
     for r in range(rows.shape[1]):
         steep = 0.0
-        for part in range(PARTS):
-            steep = max(steep, PARTS * abs(rows[part + 1, r] - rows[part, r]))
-        for part in range(PARTS):
-            ends[0, 0], ends[0, 1] = part / PARTS, (part + 1) / PARTS
+        for part in range(PARTS_MIN):
+            steep = max(steep, PARTS_MIN * abs(rows[part + 1, r] - rows[part, r]))
+        for part in range(PARTS_MIN):
+            ends[0, 0], ends[0, 1] = part / PARTS_MIN, (part + 1) / PARTS_MIN
             values[0, 0], values[0, 1] = rows[part, r], rows[part + 1, r]
-            depth[0], left = 0, 1
-            while left:
-                left -= 1
-                a, b, f_a, f_b = ends[left, 0], ends[left, 1], values[left, 0], values[left, 1]
+            depth[0], pending = 0, 1
+            while pending:
+                pending -= 1
+                a, b, f_a, f_b = (
+                    ends[pending, 0],
+                    ends[pending, 1],
+                    values[pending, 0],
+                    values[pending, 1],
+                )
                 if not np.isfinite(f_a + f_b):
-                    least[r] = -np.inf
+                    path_min[r] = -np.inf
                     continue
-                least[r] = min(least[r], min(f_a, f_b))
-                lowest = 0.5 * (f_a + f_b - STEEPER * steep * (b - a))
-                level = depth[left]
-                if lowest >= min(least[r], 0.0) - slack[r] or level == DEEPEST:
+                path_min[r] = min(path_min[r], min(f_a, f_b))
+                lowest = 0.5 * (f_a + f_b - STEEPNESS_FACTOR * steep * (b - a))
+                level = depth[pending]
+                if lowest >= min(path_min[r], 0.0) - slack[r] or level == HALVINGS_MAX:
                     continue
                 middle = 0.5 * (a + b)
                 for i in range(n):
-                    given[i] = _value(between, i, middle)
-                run(path, memory, given, here, path.by_states)
-                steep = max(steep, 2.0 * max(abs(here[r] - f_a), abs(here[r] - f_b)) / (b - a))
-                ends[left + 1, 0], ends[left + 1, 1] = middle, b
-                values[left + 1, 0], values[left + 1, 1] = here[r], f_b
-                ends[left, 1], values[left, 1] = middle, here[r]
-                depth[left], depth[left + 1] = level + 1, level + 1
-                left += 2
+                    arguments[i] = _value(polynomial, i, middle)
+                run(path, memory, arguments, middle_rows, path.by_states)
+                steep = max(
+                    steep, 2.0 * max(abs(middle_rows[r] - f_a), abs(middle_rows[r] - f_b)) / (b - a)
+                )
+                ends[pending + 1, 0], ends[pending + 1, 1] = middle, b
+                values[pending + 1, 0], values[pending + 1, 1] = middle_rows[r], f_b
+                ends[pending, 1], values[pending, 1] = middle, middle_rows[r]
+                depth[pending], depth[pending + 1] = level + 1, level + 1
+                pending += 2
 
 
 @njit
@@ -284,73 +297,75 @@ def linearise(
     steps: int,
     sensitivity: np.ndarray,
 ) -> None:
-    """Derivatives of the states at the ends of all intervals by all inputs and constants.
+    """Differentiate the states at the ends of all intervals by all inputs and constants.
 
-    By the explicit Runge-Kutta method of order four, each interval from its simulated start.
+    Each interval is integrated by RK4 from its simulated start.
 
     Args:
         dynamics, u, z, p, interval: As in `simulate`.
         x: Simulated states, shape (N + 1, n).
-        steps: Steps an interval.
-        sensitivity: d x_k / d (u_0, ..., u_N-1, z), shape (N + 1, n, N m + n_z); its first entry
-            is given.
+        steps: Number of steps per interval.
+        sensitivity: Output: d x_k / d (u_0, ..., u_N-1, z), shape (N + 1, n, N m + n_z); the caller
+            sets the first entry.
     """
     n, m, N, n_z = x.shape[1], u.shape[1], len(u), len(z)
     count, h = n + m + n_z, interval / steps
-    given = np.empty(dynamics.inputs)
-    given[n + m : n + m + n_z] = z
-    given[n + m + n_z :] = p
-    memory, turns = np.empty(dynamics.memory), np.empty((dynamics.memory, count))
+    arguments = np.empty(dynamics.inputs)
+    arguments[n + m : n + m + n_z] = z
+    arguments[n + m + n_z :] = p
+    memory, tangents = np.empty(dynamics.memory), np.empty((dynamics.memory, count))
     slope, slopes = np.zeros((4, n)), np.zeros((4, n, count))
-    along = np.zeros((dynamics.inputs, count))
+    directions = np.zeros((dynamics.inputs, count))
     for i in range(m + n_z):
-        along[n + i, n + i] = 1.0
+        directions[n + i, n + i] = 1.0
     parts = np.array([0.0, 0.5, 0.5, 1.0])
     weights = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
-    at, turned = np.empty(n), np.empty((n, count))
+    state, state_slopes = np.empty(n), np.empty((n, count))
     for number in range(N):
-        given[n : n + m] = u[number]
-        at[:] = x[number]
-        turned[:] = 0.0
+        arguments[n : n + m] = u[number]
+        state[:] = x[number]
+        state_slopes[:] = 0.0
         for i in range(n):
-            turned[i, i] = 1.0
+            state_slopes[i, i] = 1.0
         for _ in range(steps):
             for stage in range(4):
                 part, before = h * parts[stage], max(stage - 1, 0)
                 for i in range(n):
-                    given[i] = at[i] + part * slope[before, i]
+                    arguments[i] = state[i] + part * slope[before, i]
                     for j in range(count):
-                        along[i, j] = turned[i, j] + part * slopes[before, i, j]
-                run_slopes(dynamics, memory, turns, given, along, slope[stage], slopes[stage])
+                        directions[i, j] = state_slopes[i, j] + part * slopes[before, i, j]
+                run_slopes(
+                    dynamics, memory, tangents, arguments, directions, slope[stage], slopes[stage]
+                )
             for stage in range(4):
                 for i in range(n):
-                    at[i] += h * weights[stage] * slope[stage, i]
+                    state[i] += h * weights[stage] * slope[stage, i]
                     for j in range(count):
-                        turned[i, j] += h * weights[stage] * slopes[stage, i, j]
+                        state_slopes[i, j] += h * weights[stage] * slopes[stage, i, j]
         for i in range(n):
             for j in range(sensitivity.shape[2]):
                 total = 0.0
                 for k in range(n):
-                    total += turned[i, k] * sensitivity[number, k, j]
+                    total += state_slopes[i, k] * sensitivity[number, k, j]
                 sensitivity[number + 1, i, j] = total
             for j in range(m):
-                sensitivity[number + 1, i, number * m + j] += turned[i, n + j]
+                sensitivity[number + 1, i, number * m + j] += state_slopes[i, n + j]
             for j in range(n_z):
-                sensitivity[number + 1, i, N * m + j] += turned[i, n + m + j]
+                sensitivity[number + 1, i, N * m + j] += state_slopes[i, n + m + j]
 
 
 @njit
 def mean(code: Code, x: np.ndarray, u: np.ndarray, z: np.ndarray, p: np.ndarray) -> float:
-    """Mean of a formula of (x, u, z, p) with one row, over the starts of all intervals."""
+    """Return the mean of a scalar formula of (x, u, z, p) over the starts of all intervals."""
     n, m = x.shape[1], u.shape[1]
-    given, memory, out = np.empty(code.inputs), np.empty(code.memory), np.zeros(1)
-    given[n + m : n + m + len(z)] = z
-    given[n + m + len(z) :] = p
+    arguments, memory, out = np.empty(code.inputs), np.empty(code.memory), np.zeros(1)
+    arguments[n + m : n + m + len(z)] = z
+    arguments[n + m + len(z) :] = p
     total = 0.0
     for number in range(len(u)):
-        given[:n] = x[number]
-        given[n : n + m] = u[number]
-        run(code, memory, given, out)
+        arguments[:n] = x[number]
+        arguments[n : n + m] = u[number]
+        run(code, memory, arguments, out)
         total += out[0]
     return total / len(u)
 
@@ -365,23 +380,23 @@ def rows_along(
     values: np.ndarray,
     slopes: np.ndarray,
 ) -> None:
-    """A formula of (x, u, z, p) at the start of each interval, and its derivatives.
+    """Evaluate a formula of (x, u, z, p) and its derivatives at the start of each interval.
 
     Args:
-        code: Code of its tape.
+        code: Code of the formula's tape.
         x, u, z, p: As in `linearise`.
-        values: Takes its rows, shape (N, rows).
-        slopes: Takes derivatives by x, u and z, shape (N, rows, n + m + n_z).
+        values: Output: rows of the formula, shape (N, rows).
+        slopes: Output: derivatives by x, u and z, shape (N, rows, n + m + n_z).
     """
     n, m, n_z = x.shape[1], u.shape[1], len(z)
-    given, count = np.empty(code.inputs), n + m + n_z
-    given[n + m : count] = z
-    given[count:] = p
-    along = np.zeros((code.inputs, count))
+    arguments, count = np.empty(code.inputs), n + m + n_z
+    arguments[n + m : count] = z
+    arguments[count:] = p
+    directions = np.zeros((code.inputs, count))
     for i in range(count):
-        along[i, i] = 1.0
-    memory, turns = np.empty(code.memory), np.empty((code.memory, count))
+        directions[i, i] = 1.0
+    memory, tangents = np.empty(code.memory), np.empty((code.memory, count))
     for number in range(len(u)):
-        given[:n] = x[number]
-        given[n : n + m] = u[number]
-        run_slopes(code, memory, turns, given, along, values[number], slopes[number])
+        arguments[:n] = x[number]
+        arguments[n : n + m] = u[number]
+        run_slopes(code, memory, tangents, arguments, directions, values[number], slopes[number])

@@ -1,7 +1,4 @@
-"""Motions of a chain from rest to rest, as an optimal control problem.
-
-Motions of chains, many at once, and slopes by finite differences.
-"""
+"""Motions of a chain from rest to rest as an optimal control problem, and rollouts of chains."""
 
 from __future__ import annotations
 
@@ -37,33 +34,33 @@ def chain_problem(
     intervals: int = 30,
     steps: int = 5,
 ) -> OptimalControlProblem:
-    """From rest under one tension to rest with the tip at a goal, with least mean T'^2.
+    """Declare motions from rest to rest with the tip at a goal, with least mean T'^2.
 
-    State: the links' angles, their speeds, the tension T; input: T'. Constants z: the angles at the
-    start, where the chain is at rest. Parameters: [tension at the start, displacement of the tip
-    aside at the end, payload]. The tension may stay as it is afterwards.
+    State: angles and speeds of the links, tension T; input: T'. Constants z: angles at the start,
+    where the chain is at rest. Parameters: [tension at the start, displacement of the tip aside at
+    the end, payload]. The tension can stay constant afterwards.
 
     Args:
-        model: The chain.
+        model: Chain of the robot.
         horizon: Duration of a motion [time].
-        tension: Least and largest tension at the start [force].
-        goal: Least and largest displacement at the end [length].
-        payload: Least and largest payload [mass].
-        tension_max: Largest tension; a cable only pulls, so the least is 0 [force].
-        rate_max: Largest rate of the tension, both ways [force / time].
+        tension: Smallest and largest tension at the start [force].
+        goal: Smallest and largest displacement at the end [length].
+        payload: Smallest and largest payload [mass].
+        tension_max: Largest tension; the smallest is 0, since a cable only pulls [force].
+        rate_max: Largest absolute rate of the tension [force / time].
         tolerance: Largest distance from the goal after the motion [length].
         units: Units of the model, such as "mm, kg, s", for the names of the variables.
         intervals: Number of intervals.
-        steps: Steps of integration an interval.
+        steps: Number of integration steps per interval.
     """
-    given = None if units is None else Units.parse(units)
+    unit_system = None if units is None else Units.parse(units)
     length, force, mass, time = (
-        symbol(given, each) for each in ("length", "force", "mass", "time")
+        symbol(unit_system, value) for value in ("length", "force", "mass", "time")
     )
-    n, usual = model.count, tension_max / horizon
-    torque = model.stiffness[0]  # scale of torques: that of a bending of 1 rad
+    n, rate_scale = model.count, tension_max / horizon
+    torque_scale = model.stiffness[0]  # scale of torques: that of a bending of 1 rad
     rate = swing_rate(model, 0.5 * sum(tension), Plant(0.5 * sum(payload)))
-    still = n * [0.0]
+    zero_speeds = n * [0.0]
 
     def split(x: Symbol) -> tuple[list[Symbol], list[Symbol], Symbol]:
         return [x[i] for i in range(n)], [x[n + i] for i in range(n)], x[2 * n]
@@ -73,21 +70,28 @@ def chain_problem(
         return [*speeds, *model.acceleration(angles, speeds, pull, Plant(p[2])), u[0]]
 
     def balance(angles: list[Symbol], pull: Symbol, p: Symbol) -> list[Symbol]:
-        return [each / torque for each in model.torques(angles, still, pull, Plant(p[2]))]
+        return [
+            value / torque_scale for value in model.torques(angles, zero_speeds, pull, Plant(p[2]))
+        ]
 
     def terminal(x: Symbol, z: Symbol, p: Symbol) -> list[Symbol]:
         angles, speeds, pull = split(x)
-        begin = balance([z[i] for i in range(n)], p[0], p)
+        start_residual = balance([z[i] for i in range(n)], p[0], p)
         tip = model.tip(angles, pull)[1] - p[1]
-        arrived = tip / sum(model.lengths)
-        return [*begin, arrived, *(each / rate for each in speeds), *balance(angles, pull, p)]
+        tip_residual = tip / sum(model.lengths)
+        return [
+            *start_residual,
+            tip_residual,
+            *(value / rate for value in speeds),
+            *balance(angles, pull, p),
+        ]
 
-    def guess(p: np.ndarray, share: np.ndarray) -> np.ndarray:
+    def guess(p: np.ndarray, fraction: np.ndarray) -> np.ndarray:
         first, last = p[0], rest_tension(model, p[1], Plant(p[2]), tension_max)
-        way = share**2 * (3.0 - 2.0 * share)
-        pulls = first + (last - first) * way
+        course = fraction**2 * (3.0 - 2.0 * fraction)
+        pulls = first + (last - first) * course
         angles = model.equilibrium(pulls, Plant(p[2]))
-        speeds = np.gradient(angles, horizon / (len(share) - 1), axis=1)
+        speeds = np.gradient(angles, horizon / (len(fraction) - 1), axis=1)
         return np.column_stack([*angles, *speeds, pulls])
 
     def error(x: Symbol, z: Symbol, p: Symbol) -> Symbol:
@@ -108,9 +112,9 @@ def chain_problem(
         ],
         design=[Variable(f"angle {i + 1} at the start [rad]", guess=0.2) for i in range(n)],
         dynamics=dynamics,
-        initial=lambda z, p: [*(z[i] for i in range(n)), *still, p[0]],
+        initial=lambda z, p: [*(z[i] for i in range(n)), *zero_speeds, p[0]],
         terminal=terminal,
-        cost=lambda x, u, z, p: (u[0] / usual) ** 2,
+        cost=lambda x, u, z, p: (u[0] / rate_scale) ** 2,
         guess=guess,
         error=error,
         tolerance=tolerance,
@@ -124,26 +128,26 @@ def chain_problem(
     )
 
 
-def rest_tension(model: ChainModel, aside: float, plant: Plant, largest: float) -> float:
-    """Tension at which the tip rests at a displacement aside, by bisection [force]."""
-    low, high = 0.0, largest
+def rest_tension(model: ChainModel, aside: float, plant: Plant, tension_max: float) -> float:
+    """Solve for the tension at which the tip rests at a displacement, by bisection [force]."""
+    low, high = 0.0, tension_max
     for _ in range(40):
         middle = 0.5 * (low + high)
-        at = float(model.tip(list(model.equilibrium(middle, plant)), middle)[1])
-        low, high = (middle, high) if at < aside else (low, middle)
+        tip_aside = float(model.tip(list(model.equilibrium(middle, plant)), middle)[1])
+        low, high = (middle, high) if tip_aside < aside else (low, middle)
     return 0.5 * (low + high)
 
 
 def swing_rate(model: ChainModel, tension: float, plant: Plant) -> float:
-    """Angular frequency of the slowest swing about the equilibrium, undamped [rad / time]."""
-    n, tiny = model.count, 1e-6
+    """Return the angular frequency of the slowest undamped swing at rest [rad / time]."""
+    n, angle_step = model.count, 1e-6
     angles = model.equilibrium(tension, plant)
     at_rest = np.array(model.acceleration(list(angles), n * [0.0], tension, plant))
-    slopes = []
+    changes = []
     for i in range(n):
-        moved = angles + tiny * (np.arange(n) == i)
-        slopes.append(np.array(model.acceleration(list(moved), n * [0.0], tension, plant)))
-    squares = np.linalg.eigvals(-(np.array(slopes) - at_rest).T / tiny).real
+        displaced = angles + angle_step * (np.arange(n) == i)
+        changes.append(np.array(model.acceleration(list(displaced), n * [0.0], tension, plant)))
+    squares = np.linalg.eigvals(-(np.array(changes) - at_rest).T / angle_step).real
     if not squares.min() > 0.0:
         raise ValueError(
             f"The chain has no stable equilibrium at a tension of {tension:.4g} and a payload of "
@@ -155,25 +159,28 @@ def swing_rate(model: ChainModel, tension: float, plant: Plant) -> float:
 def residual_motion(
     model: ChainModel, x: Symbol, goal: Symbol, plant: Plant, rate: float
 ) -> Symbol:
-    """Largest distance to the goal from now on at constant tension, as of one swing [length].
+    """Return the largest later distance to the goal at constant tension, as for one swing [length].
 
     The tip rests at y + y'' / w^2 and swings about it; damping is neglected.
     """
     n = model.count
     y, speed, acceleration = model.tip_motion(x[:n], x[n : 2 * n], x[2 * n], plant)
-    away = acceleration / rate**2
-    return abs(y + away - goal) + (away**2 + (speed / rate) ** 2) ** 0.5
+    rest_distance = acceleration / rate**2
+    return abs(y + rest_distance - goal) + (rest_distance**2 + (speed / rate) ** 2) ** 0.5
 
 
 def tension_command(model: ChainModel, horizon: float) -> Callable[[Motion, float], np.ndarray]:
-    """`command` of a LibraryController for motions of this problem: the tension.
+    """Return the `command` of a LibraryController for this problem: the tension.
 
-    That of the end of each step, as for implicit Euler; so the last one is that of rest.
+    Each step gets the tension at its end, as implicit Euler does, so the last one is the rest
+    tension.
     """
 
-    def command(motion: Motion, share: float) -> np.ndarray:
+    def command(motion: Motion, fraction: float) -> np.ndarray:
         ends = np.linspace(0.0, 1.0, len(motion.x))
-        return np.array([np.interp(share + model.dt / horizon, ends, motion.x[:, 2 * model.count])])
+        return np.array(
+            [np.interp(fraction + model.dt / horizon, ends, motion.x[:, 2 * model.count])]
+        )
 
     return command
 
@@ -188,30 +195,31 @@ def rollout(
     dt: float,
     steps: int = 1,
 ) -> np.ndarray:
-    """Angles and speeds of chains while the tension goes linearly from sample to sample.
+    """Integrate chains under a tension that is linear between samples.
 
     Args:
-        model: The chain; its constants may be arrays, one a chain.
-        angles: At the start, shape (n, ...).
-        speeds: At the start, shape (n, ...).
-        tension: At each sample, shape (K + 1, ...) [force].
-        plant: Payload and factors, of one shape with the chains, or numbers.
+        model: Chain, or chains if its constants are arrays.
+        angles: Angles at the start, shape (n, ...).
+        speeds: Speeds at the start, shape (n, ...).
+        tension: Tension at each sample, shape (K + 1, ...) [force].
+        plant: Payload and factors: numbers, or arrays of the chains' shape.
         dt: Time from sample to sample [time].
-        steps: Steps of the Runge-Kutta method of order four between two.
+        steps: Number of RK4 steps per sample.
 
     Returns:
-        Angles, then speeds, shape (K + 1, 2 n, ...); not finite where a chain's steps are too long.
+        Angles, then speeds, shape (K + 1, 2 n, ...); not finite for a chain whose steps are too
+        long.
     """
     n, h = model.count, dt / steps
     x: Any = np.concatenate((angles, speeds))
-    seen = np.empty((len(tension), *x.shape))
-    seen[0] = x
+    states = np.empty((len(tension), *x.shape))
+    states[0] = x
 
     def slope(first: Any, last: Any) -> Slope:
-        """The rates in a step, from the tension at its start and that at its end."""
+        """Return the rates within a step, from the tensions at its start and end."""
 
-        def rates(x: list[Any], share: float) -> list[Any]:
-            force = first + share * (last - first)
+        def rates(x: list[Any], fraction: float) -> list[Any]:
+            force = first + fraction * (last - first)
             return [*x[n:], *model.acceleration(x[:n], x[n:], force, plant)]
 
         return rates
@@ -221,13 +229,15 @@ def rollout(
             forces = [begin + i / steps * (end - begin) for i in range(steps + 1)]
             for first, last in pairwise(forces):
                 x = rk4(slope(first, last), x, h)
-            seen[k + 1] = x
-    return seen
+            states[k + 1] = x
+    return states
 
 
-def slopes(
-    misses: Callable[[np.ndarray], np.ndarray], at: np.ndarray, tiny: float = 1e-6
+def finite_difference_jacobian(
+    residuals: Callable[[np.ndarray], np.ndarray], unknowns: np.ndarray, step: float = 1e-6
 ) -> np.ndarray:
-    """Jacobian of a function of columns, by forward differences of all columns at once."""
-    every = misses(at[:, None] + tiny * np.column_stack([np.zeros_like(at), np.eye(len(at))]))
-    return np.asarray((every[:, 1:] - every[:, :1]) / tiny)
+    """Return a Jacobian by forward differences, with one call for all columns."""
+    values = residuals(
+        unknowns[:, None] + step * np.column_stack([np.zeros_like(unknowns), np.eye(len(unknowns))])
+    )
+    return np.asarray((values[:, 1:] - values[:, :1]) / step)

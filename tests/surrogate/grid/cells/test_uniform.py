@@ -307,10 +307,10 @@ def test_a_full_store_ends_nothing_and_takes_what_waits_when_it_can(tmp_path):
         found = grid.at([[0.2]])
         kept = grid.corners.store
         assert "the disk is full. Free some space and go on" in kept.fault
-        assert (kept.unsaved, len(store)) == (2, 0)
+        assert (kept.unsaved_count, len(store)) == (2, 0)
         store._file.execute("PRAGMA max_page_count = 100000")  # space was freed
         grid.at([[0.7]])
-        assert (kept.unsaved, kept.fault, len(store)) == (0, "", 3)
+        assert (kept.unsaved_count, kept.fault, len(store)) == (0, "", 3)
         assert len(asked.points) == 3
         np.testing.assert_array_equal(grid.at([[0.2]]).value, found.value)
     again = Grid(Asked(fails=lambda u: True), [0.5], store=Store(tmp_path / "samples.db", "waves"))
@@ -327,7 +327,7 @@ def test_a_store_that_cannot_be_read_any_more_is_done_without(tmp_path):
         grid.at([[0.2]])
         assert len(asked.points) == 2
         assert "cannot be used (no such table: samples)" in grid.corners.store.fault
-        assert grid.corners.store.unsaved == 2
+        assert grid.corners.store.unsaved_count == 2
 
 
 def test_a_damaged_corner_is_solved_again(tmp_path):
@@ -337,7 +337,7 @@ def test_a_damaged_corner_is_solved_again(tmp_path):
         asked = Asked(waves)
         grid = Grid(asked, [0.5], store=store)
         np.testing.assert_allclose(grid.at([[0.2]]).value, found.value, rtol=1e-12)
-        assert len(asked.points) == grid.corners.store.damaged == 1
+        assert len(asked.points) == grid.corners.store.damaged_count == 1
         assert grid.counts.from_store == 1
 
 

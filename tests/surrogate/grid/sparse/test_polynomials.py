@@ -30,7 +30,7 @@ def wavy(u):
 
 
 def basis_of(count=30):
-    frame = Frame.around(points_of(20))
+    frame = Frame.from_points(points_of(20))
     return Basis(frame, ordered_terms(frame.half, count))
 
 
@@ -59,9 +59,9 @@ def test_narrow_axes_have_lower_degrees():
 
 def test_a_frame_holds_its_points_in_the_unit_box():
     points = points_of(40)
-    t = Frame.around(points).coordinates(points)
+    t = Frame.from_points(points).coordinates(points)
     assert np.abs(t).max(axis=0) == pytest.approx(np.ones(D))
-    assert Frame.around(points[:1]).coordinates(points[:1]) == pytest.approx(np.zeros((1, D)))
+    assert Frame.from_points(points[:1]).coordinates(points[:1]) == pytest.approx(np.zeros((1, D)))
 
 
 def test_derivatives_are_those_of_the_value():
@@ -81,7 +81,7 @@ def test_derivatives_are_those_of_the_value():
 def test_polynomials_are_reproduced():
     """20 terms of degree 3 from 8 samples of 4 numbers; to rounding."""
     points = points_of(8)
-    fit = Fit(Basis(Frame.around(points), ordered_terms(np.ones(D), 20)), points)
+    fit = Fit(Basis(Frame.from_points(points), ordered_terms(np.ones(D), 20)), points)
     C, fresh = fit.coefficients(cubic(points)), points_of(9, seed=3)
     assert fit.basis.values(fresh) @ C == pytest.approx(cubic(fresh)[:, 0], abs=1e-12)
     assert fit.basis.gradients(fresh) @ C == pytest.approx(cubic(fresh)[:, 1:], abs=1e-11)
@@ -89,7 +89,7 @@ def test_polynomials_are_reproduced():
 
 def test_errors_at_left_out_samples_are_those_of_fits_without_them():
     points = points_of(16)
-    basis = Basis(Frame.around(points), ordered_terms(np.ones(D), 20))
+    basis = Basis(Frame.from_points(points), ordered_terms(np.ones(D), 20))
     fit = Fit(basis, points)
     found = fit.left_out(fit.right_sides(wavy(points)))
     for k in range(16):

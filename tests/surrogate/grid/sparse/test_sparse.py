@@ -81,7 +81,7 @@ def test_gradient_and_curvature_are_derivatives_of_the_value():
     points, w = motion[::20], np.random.default_rng(1).normal(size=(4, 6))
     slope = grid.at(points).gradient
     _, places = grid.places(points)
-    bend = grid.bend(places, grid.corners.data, w)
+    bend = grid.second_derivative_product(places, grid.corners.data, w)
     for j in range(D):
         h = 1e-5 * np.eye(D)[j]
         ahead, back = grid.at(points + h), grid.at(points - h)
