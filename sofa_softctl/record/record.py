@@ -118,6 +118,45 @@ def column_names(name: str, shape: tuple[int, ...]) -> list[str]:
 _COMPONENTS = {3: ("x", "y", "z"), 7: ("x", "y", "z", "qx", "qy", "qz", "qw")}
 
 
+class _Contents:
+    """Contents of a file, record by record."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = path
+        self.metadata: dict[str, str] = {}
+        self.channels: dict[int, Channel] = {}
+        self.messages: dict[int, list[bytes]] = {}  # by channel
+        self.step_numbers: dict[int, list[int]] = {}  # by channel
+        self.kinds: dict[int, str] = {}  # names of schemas
+        self.attachments: dict[str, dict[str, np.ndarray]] = {}
+        self.is_damaged = False
+        self.status, self.profile, self.step_count = TRUNCATED, PROFILE, 0
+
+    def add(self, record: object) -> None:
+        """Take a record, or None in place of a damaged part."""
+        match record:
+            case None:
+                self.is_damaged = True
+            case Header():
+                self.profile = record.profile
+            case Metadata(name="run"):
+                self.metadata = record.metadata
+            case Metadata(name="end"):
+                self.status = record.metadata.get("status", TRUNCATED)
+                self.step_count = int(record.metadata.get("steps", "0"))
+            case Schema():
+                self.kinds.setdefault(record.id, record.name)
+            case Channel():
+                self.channels.setdefault(record.id, record)
+                self.messages.setdefault(record.id, [])
+                self.step_numbers.setdefault(record.id, [])
+            case Message():
+                self.messages[record.channel_id].append(record.data)
+                self.step_numbers[record.channel_id].append(record.sequence)
+            case Attachment() if record.media_type == MEDIA_TYPE:
+                self.attachments[record.name] = unpack(record.data, record.name, self._path)
+
+
 def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     magic = file.read(len(MCAP0_MAGIC))
     if not magic:
@@ -129,40 +168,15 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     file.seek(-len(MCAP0_MAGIC), os.SEEK_END)
     is_closed = file.tell() >= len(MCAP0_MAGIC) and file.read() == MCAP0_MAGIC
     file.seek(0)
-    metadata: dict[str, str] = {}
-    channels: dict[int, Channel] = {}
-    messages: dict[int, list[bytes]] = {}
-    step_numbers: dict[int, list[int]] = {}  # by channel
-    kinds: dict[int, str] = {}
-    attachments: dict[str, dict[str, np.ndarray]] = {}
-    is_damaged = False
-    status, profile, step_count = TRUNCATED, PROFILE, 0
+    contents = _Contents(path)
     for record in _intact_records(file, is_closed):
-        if isinstance(record, Header):
-            profile = record.profile
-        elif isinstance(record, Metadata):
-            if record.name == "run":
-                metadata = record.metadata
-            elif record.name == "end":
-                status = record.metadata.get("status", TRUNCATED)
-                step_count = int(record.metadata.get("steps", "0"))
-        elif record is None:
-            is_damaged = True
-        elif isinstance(record, Schema):
-            kinds.setdefault(record.id, record.name)
-        elif isinstance(record, Channel):
-            channels.setdefault(record.id, record)
-            messages.setdefault(record.id, [])
-            step_numbers.setdefault(record.id, [])
-        elif isinstance(record, Message):
-            messages[record.channel_id].append(record.data)
-            step_numbers[record.channel_id].append(record.sequence)
-        elif isinstance(record, Attachment) and record.media_type == MEDIA_TYPE:
-            attachments[record.name] = unpack(record.data, record.name, path)
-    if profile != PROFILE:
+        contents.add(record)
+    channels, kinds = contents.channels, contents.kinds
+    messages, step_numbers = contents.messages, contents.step_numbers
+    if contents.profile != PROFILE:
         raise RecordError(
             f"{path}: expected an MCAP file of the profile '{PROFILE}', as `softctl run` writes. "
-            f"Got: '{profile}'"
+            f"Got: '{contents.profile}'"
         )
     streaming = {
         i for i, c in channels.items() if kinds.get(c.schema_id) in encoding.STREAM_MESSAGES
@@ -179,12 +193,13 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
         for c in step_channels
     }
     time = next((series[c.topic][0] for c in step_channels if not _begin(c)), _freeze(np.empty(0)))
+    status = contents.status
     if not is_closed:
         status = TRUNCATED
-    elif is_damaged:
-        status = _damage_status(steps, time, step_count)
+    elif contents.is_damaged:
+        status = _damage_status(steps, time, contents.step_count)
     return Record(
-        metadata=metadata,
+        metadata=contents.metadata,
         time=time,
         channels={name: values for name, (_, values) in series.items()},
         units={c.topic: _unit(c) for c in channels.values() if c.id not in streaming},
@@ -195,7 +210,7 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
             for c in channels.values()
             if c.id in streaming
         },
-        attachments=attachments,
+        attachments=contents.attachments,
     )
 
 

@@ -114,42 +114,56 @@ class Mechanism:
     @cached_property
     def tree(self) -> Tree:
         """The mechanism as arrays."""
+        self._check_joints()
+        return Tree(
+            **self._joint_arrays(),
+            **self._force_arrays(),
+            body=_integers(self.frame(body.joint) for body in self.bodies),
+            mass=self._values(body.mass for body in self.bodies),
+            center=_stack([body.center for body in self.bodies], (3,)),
+            gyration=_stack([_gyration(body.gyration) for body in self.bodies], (3, 3)),
+            closed=self._table(
+                [row for constraint in self.constraints for row in _rows(constraint)]
+            ),
+            gravity=np.asarray(self.gravity, dtype=float),
+        )
+
+    def _check_joints(self) -> None:
+        """Refuse joints of one name, and parents that do not come before their children."""
         names = [joint.name for joint in self.joints]
         for k, joint in enumerate(self.joints):
             if joint.name in names[:k] or joint.name == WORLD:
                 raise IdentificationError(f"Joint '{joint.name}': each needs a name of its own.")
             if joint.parent != WORLD:
                 _find(joint.parent, names[:k], f"joint before '{joint.name}'")
+
+    def _joint_arrays(self) -> dict[str, Any]:
         moving = [k for k, joint in enumerate(self.joints) if joint.rigid is None]
         number = {k: c for c, k in enumerate(moving)}
-        return Tree(
-            parent=np.array([self.frame(joint.parent) for joint in self.joints], dtype=np.int64),
-            coordinate=_integers(number.get(k, -1) for k in range(len(names))),
-            joint=_integers(moving),
-            sliding=np.array([joint.sliding for joint in self.joints], dtype=np.bool_),
-            axis=_stack([_unit(joint.axis, joint.name) for joint in self.joints], (3,)),
-            turned=_stack([_axes(joint.turned) for joint in self.joints], (3, 3)),
-            moved=_stack([joint.moved for joint in self.joints], (3,)),
-            rigid=self._values(joint.rigid or 0.0 for joint in self.joints),
-            body=_integers(self.frame(body.joint) for body in self.bodies),
-            mass=self._values(body.mass for body in self.bodies),
-            center=_stack([body.center for body in self.bodies], (3,)),
-            gyration=_stack([_gyration(body.gyration) for body in self.bodies], (3, 3)),
-            spring=_integers(self.coordinate(spring.joint) for spring in self.springs),
-            stiffness=self._values(spring.stiffness for spring in self.springs),
-            rest=self._values(spring.rest for spring in self.springs),
-            damper=_integers(self.coordinate(damper.joint) for damper in self.dampers),
-            damping=self._values(damper.damping for damper in self.dampers),
-            rubbing=_integers(self.coordinate(friction.joint) for friction in self.frictions),
-            friction=self._values(friction.friction for friction in self.frictions),
-            creep=np.array([friction.speed for friction in self.frictions], dtype=float),
-            rotor=_integers(self.coordinate(armature.joint) for armature in self.armatures),
-            armature=self._values(armature.inertia for armature in self.armatures),
-            closed=self._table(
-                [row for constraint in self.constraints for row in _rows(constraint)]
-            ),
-            gravity=np.asarray(self.gravity, dtype=float),
-        )
+        return {
+            "parent": _integers(self.frame(joint.parent) for joint in self.joints),
+            "coordinate": _integers(number.get(k, -1) for k in range(len(self.joints))),
+            "joint": _integers(moving),
+            "sliding": np.array([joint.sliding for joint in self.joints], dtype=np.bool_),
+            "axis": _stack([_unit(joint.axis, joint.name) for joint in self.joints], (3,)),
+            "turned": _stack([_axes(joint.turned) for joint in self.joints], (3, 3)),
+            "moved": _stack([joint.moved for joint in self.joints], (3,)),
+            "rigid": self._values(joint.rigid or 0.0 for joint in self.joints),
+        }
+
+    def _force_arrays(self) -> dict[str, Any]:
+        return {
+            "spring": _integers(self.coordinate(spring.joint) for spring in self.springs),
+            "stiffness": self._values(spring.stiffness for spring in self.springs),
+            "rest": self._values(spring.rest for spring in self.springs),
+            "damper": _integers(self.coordinate(damper.joint) for damper in self.dampers),
+            "damping": self._values(damper.damping for damper in self.dampers),
+            "rubbing": _integers(self.coordinate(friction.joint) for friction in self.frictions),
+            "friction": self._values(friction.friction for friction in self.frictions),
+            "creep": np.array([friction.speed for friction in self.frictions], dtype=float),
+            "rotor": _integers(self.coordinate(armature.joint) for armature in self.armatures),
+            "armature": self._values(armature.inertia for armature in self.armatures),
+        }
 
     def rows(self, readings: Sequence[Point | Distance]) -> Readings:
         """Readings as arrays: three rows for each point, one for each distance."""
