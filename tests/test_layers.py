@@ -60,15 +60,7 @@ AMONG_THEMSELVES = {
 """Layers whose members may import each other, and why."""
 CIRCLES = (
     ("runtime.core", 11, "a node holds components, and a component knows its node"),
-    ("runtime.core.data", 3, "a Data has a type, and a type makes views of Data"),
-    ("runtime.derivatives", 2, "a derivative has parameters that know it"),
-    ("runtime.equilibrium", 2, "a map has a curvature that knows it"),
-    ("scene.rollout", 2, "a rollout starts a process, and the process rolls out"),
-    (
-        "identification.model",
-        3,
-        "an experiment has effects and refinements, which make experiments",
-    ),
+    ("runtime.core.data", 2, "a Data has a declaration, and a declaration makes Data"),
     ("identification.fem", 6, "a problem has experiments, with effects and refinements of both"),
     ("identification.mechanism", 6, "a problem has experiments, with effects and refinements"),
 )

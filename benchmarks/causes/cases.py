@@ -21,8 +21,7 @@ from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.model.effect import Effect
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from tests.support.chains import CHAIN, chain, noise_of, one_torque
 

@@ -49,7 +49,7 @@ def choose_problem(
     """
     from sofa_softctl.base.executors.workers import files_sent
     from sofa_softctl.identification.effects.selection import with_effects
-    from sofa_softctl.identification.model.effect import matches
+    from sofa_softctl.identification.model.experiment import matches
     from sofa_softctl.identification.model.problem import load_problem
 
     file, _, entry = name.partition(":")

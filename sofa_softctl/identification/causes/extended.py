@@ -12,8 +12,7 @@ from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting.estimate import Estimate, as_fitted
 from sofa_softctl.identification.fitting.joint_search import JointExperiment
 from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
-from sofa_softctl.identification.model.effect import Effect
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.identification.model.parameter import Parameter
 
 

@@ -23,8 +23,7 @@ from sofa_softctl.identification.effects.sensors import (
     is_evenly_spaced,
 )
 from sofa_softctl.identification.model.channel import Channel
-from sofa_softctl.identification.model.effect import Effect, matches
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Effect, Experiment, matches
 from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.identification.model.problem import Problem
 

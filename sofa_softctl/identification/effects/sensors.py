@@ -12,8 +12,12 @@ from typing_extensions import override
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic
 from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
-from sofa_softctl.identification.model.effect import Effect, check_signal
-from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.experiment import (
+    Effect,
+    Experiment,
+    PulledBack,
+    check_signal,
+)
 from sofa_softctl.identification.model.parameter import Parameter
 
 

@@ -12,13 +12,12 @@ import numpy as np
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.model.channel import Channel
-from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Experiment, Refinement
 from sofa_softctl.identification.model.parameter import Parameter
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.data.recording import Recording
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 
 class ExtendedExperiment(Experiment):

@@ -13,15 +13,14 @@ from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
 from sofa_softctl.identification.fem.problem import FemProblem
-from sofa_softctl.identification.model.effect import Effect
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.runtime.derivatives.parameters import (
     RayleighMass,
     RayleighStiffness,
     Sums,
     TotalMass,
 )
-from sofa_softctl.scene.copies.step_model import StepDerivative, StepModel, StepParameter
+from sofa_softctl.scene.copies.step_model import StepModel, StepParameter, StepResidual
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class ScaledChange:
         """Return True if a step can be computed with that value."""
         return self.of.allowed(self.value + self.factor * value)
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return self.factor * self.of.residual(step)
 

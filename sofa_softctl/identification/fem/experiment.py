@@ -22,15 +22,14 @@ from sofa_softctl.identification.fem.refinements import refinements_of
 from sofa_softctl.identification.fem.registration import Pose, Registration
 from sofa_softctl.identification.fem.sensing import sensing_of
 from sofa_softctl.identification.model.channel import Channel
-from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.experiment import Experiment, PulledBack, Refinement
 from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.scene.copies.step_model import Trajectory, TrajectoryModel
 from sofa_softctl.units import symbol
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.fem.problem import FemProblem
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 IDENTITY_REGISTRATION = Registration(np.eye(3), np.zeros(3), np.zeros(0))
 """Frame of the scene."""

@@ -36,7 +36,7 @@ from sofa_softctl.scene.session.loader import load_scene, parameters_of
 from sofa_softctl.units import Units, symbol
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 
 def check_regions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sofa_softctl.identification.model.effect import Refinement
+from sofa_softctl.identification.model.experiment import Refinement
 from sofa_softctl.scene.copies.split_mesh import check_split
 
 if TYPE_CHECKING:

@@ -33,8 +33,7 @@ from sofa_softctl.identification.mechanism.parts import (
 )
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
-from sofa_softctl.identification.model.effect import Effect
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.identification.model.parameter import Parameter, starts
 
 

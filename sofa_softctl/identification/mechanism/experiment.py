@@ -23,14 +23,13 @@ from sofa_softctl.identification.mechanism.signals import Settled
 from sofa_softctl.identification.mechanism.start import Start, project_start, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 from sofa_softctl.identification.model.channel import Channel
-from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.identification.model.experiment import Experiment, PulledBack
+from sofa_softctl.identification.model.experiment import Experiment, PulledBack, Refinement
 from sofa_softctl.identification.model.parameter import Parameter, starts
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.problem import MechanismProblem
     from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 REPORTED_PROJECTION_MIN = 1e-6
 """Projection of the start above which there is a note [rad] or [m]."""

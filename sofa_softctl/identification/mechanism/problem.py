@@ -26,7 +26,7 @@ from sofa_softctl.identification.model.problem import Problem
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Experiment, Refinement
 from sofa_softctl.identification.model.problem import Problem
 
 if TYPE_CHECKING:

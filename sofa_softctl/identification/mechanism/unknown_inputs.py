@@ -40,7 +40,7 @@ from sofa_softctl.identification.model.parameter import Parameter
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 
 class Problem(ABC):

@@ -21,8 +21,7 @@ from sofa_softctl.errors import SimulationError, SoftctlError
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.joint_search import approach, current_states, set_states
 from sofa_softctl.identification.fitting.residual import StackedResidual
-from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Experiment, Refinement
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
 
 

@@ -7,7 +7,7 @@ sum over time steps for the backward one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from sofa_softctl.runtime.behavior.roles import (
     HyperelasticForceField,
     SolidForceField,
 )
-
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative
 
 
 @dataclass(eq=False)
@@ -36,6 +33,22 @@ class Sums:
     """By the integrator's rayleighStiffness."""
 
 
+class StepResidual(Protocol):
+    """Derivatives of a step's residual r, of which those by parameters consist, shape (n, 3)."""
+
+    def by_stiffness(self, field: Any, change: np.ndarray) -> np.ndarray:
+        """Return dr for a change of the stiffnesses of a field's term; see StepTerm."""
+
+    def by_mass(self, mass: Mass) -> np.ndarray:
+        """Return dr for a relative change of a mass."""
+
+    def by_rayleigh_mass(self) -> np.ndarray:
+        """Return the derivative by the integrator's rayleighMass."""
+
+    def by_rayleigh_stiffness(self) -> np.ndarray:
+        """Return the derivative by the integrator's rayleighStiffness."""
+
+
 class StepParameter(Protocol):
     """One number on which steps depend."""
 
@@ -48,7 +61,7 @@ class StepParameter(Protocol):
     def allowed(self, value: float) -> bool:
         """Whether a step can be taken with that value."""
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
 
     def collect(self, sums: Sums) -> float:
@@ -115,7 +128,7 @@ class Moduli:
         found[self.elements] = self.field.unit_stiffness[self.elements]
         return found
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_stiffness(self.field, self.change())
 
@@ -158,7 +171,7 @@ class MaterialParameter:
         """Whether a step can be taken with that value."""
         return 0.0 <= value < np.inf
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         change = np.zeros_like(self.field.parameters)
         change[self.elements, self.number] = 1.0
@@ -202,7 +215,7 @@ class RestModulus:
         """Whether a step can be taken with that value."""
         return 0.0 < value < np.inf
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         change = np.zeros_like(self.field.parameters)
         change[self.elements] = self._units()
@@ -244,7 +257,7 @@ class PoissonRatio:
         size = self.elastic.stiffness[:, 1] * 2.0 * (1.0 + nu)  # V E
         return size[:, None] * np.array([lam, mu])
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_stiffness(self.elastic, self.change())
 
@@ -272,7 +285,7 @@ class TotalMass:
         """Whether a step can be taken with that value."""
         return 0.0 < value < np.inf
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_mass(self.mass) / self.get()
 
@@ -299,7 +312,7 @@ class RayleighMass:
         """Whether a step can be taken with that value."""
         return 0.0 <= value < np.inf
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_rayleigh_mass()
 
@@ -326,7 +339,7 @@ class RayleighStiffness:
         """Whether a step can be taken with that value."""
         return 0.0 <= value < np.inf
 
-    def residual(self, step: StepDerivative) -> np.ndarray:
+    def residual(self, step: StepResidual) -> np.ndarray:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return step.by_rayleigh_stiffness()
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from sofa_softctl.runtime.equilibrium.map import Equilibrium, EquilibriumMap
+    from sofa_softctl.runtime.equilibrium.statics import Equilibrium, Statics
 
 
 def curvature(
-    map_: EquilibriumMap,
+    statics: Statics,
     at: Equilibrium,
     by_x: np.ndarray,
     by_lengths: np.ndarray,
@@ -23,46 +23,49 @@ def curvature(
     the terms -scale (a^T L_j,xx x_u,k), made symmetric. K's derivative along the columns of
     x_u by central differences: two tangents for each control, none of them factorised.
     """
-    map_.pull(at.u)
-    map_.place(at.x)
-    map_.residual()
-    g = by_x + _pulled(map_, by_points)
-    for line, weight in zip(map_.lines, by_lengths, strict=True):
-        g -= weight * map_.line_force(line)
-    map_.system.project(g)
-    map_.tangent.factorise()
-    a = map_.tangent.solve(g, transposed=True)
-    d = map_.dimension
+    statics.pull(at.u)
+    statics.place(at.x)
+    statics.residual()
+    g = by_x + _pulled(statics, by_points)
+    for line, weight in zip(statics.lines, by_lengths, strict=True):
+        g -= weight * statics.line_force(line)
+    statics.system.project(g)
+    statics.tangent.factorise()
+    a = statics.tangent.solve(g, transposed=True)
+    d = statics.dimension
     columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(d)]
     found = np.zeros((d, d))
     turned = np.zeros((d, d))
     for j, column in enumerate(columns):
-        step = 1e-4 * map_.size / max(float(np.abs(column).max()), 1e-300)
+        step = 1e-4 * statics.size / max(float(np.abs(column).max()), 1e-300)
         change = np.zeros_like(a)
         for sign in (1.0, -1.0):
-            map_.place(at.x + sign * step * column)
-            for weight, line in zip(by_lengths, map_.lines, strict=True):
+            statics.place(at.x + sign * step * column)
+            for weight, line in zip(by_lengths, statics.lines, strict=True):
                 line.measure()
-                change -= sign * weight / (2.0 * step) * map_.line_force(line)
-            map_.residual()
-            change -= sign / (2.0 * step) * map_.tangent.transposed_product(a)
-            for k, line in enumerate(map_.lines):
+                change -= sign * weight / (2.0 * step) * statics.line_force(line)
+            statics.residual()
+            change -= sign / (2.0 * step) * statics.tangent.transposed_product(a)
+            for k, line in enumerate(statics.lines):
                 line.measure()
                 turned[k, j] += (
-                    sign * map_.scale / (2.0 * step) * float(np.vdot(a, map_.line_force(line)))
+                    sign
+                    * statics.scale
+                    / (2.0 * step)
+                    * float(np.vdot(a, statics.line_force(line)))
                 )
         found[j] = [float(np.vdot(change, other)) for other in columns]
     return 0.5 * (found + found.T) + turned + turned.T
 
 
-def _pulled(map_: EquilibriumMap, by_points: np.ndarray) -> np.ndarray:
+def _pulled(statics: Statics, by_points: np.ndarray) -> np.ndarray:
     """Forces on the watched points, passed on to the independent nodes, shape (n, 3)."""
-    system = map_.system
+    system = statics.system
     system.force[:] = 0.0
     for state in system.mapped:
         state._data["force"].get()[:] = 0.0
     first = 0
-    for state in map_.watched:
+    for state in statics.watched:
         state._data["force"].get()[:] += by_points[first : first + state.count]
         first += state.count
     system.gather()

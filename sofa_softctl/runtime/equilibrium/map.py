@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sofa_softctl.errors import MapError, SceneError
-from sofa_softctl.runtime.behavior.roles import Cable
-from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
-from sofa_softctl.runtime.core.node import Node
+from sofa_softctl.errors import MapError
 from sofa_softctl.runtime.equilibrium.curvature import curvature
-from sofa_softctl.runtime.equilibrium.exact_tangent import ExactTangent
-from sofa_softctl.runtime.equilibrium.line_tension import LineTension
+from sofa_softctl.runtime.equilibrium.statics import Equilibrium, Statics, largest_force
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
-from sofa_softctl.runtime.simulation.simulation import loop_of
 
 ITERATIONS = 60
 """Most Newton steps from one tension to the next."""
@@ -40,34 +33,7 @@ class KnownEquilibrium(NamedTuple):
     """dx/du [length], shape (n, 3, d)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Equilibrium:
-    """A state of rest, and its derivative by the controls."""
-
-    u: np.ndarray
-    """Controls [-], shape (d,)."""
-    x: np.ndarray
-    """Positions of the independent nodes [length], shape (n, 3)."""
-    x_u: np.ndarray
-    """dx/du [length], shape (n, 3, d)."""
-    lengths: np.ndarray
-    """Lengths of the lines [length], shape (d,)."""
-    lengths_u: np.ndarray
-    """dL/du [length], shape (d, d); symmetric where the forces have an energy."""
-    points: np.ndarray
-    """Points that are watched [length], shape (p, 3)."""
-    points_u: np.ndarray
-    """Their derivative [length], shape (p, 3, d)."""
-    residual: float
-    """Largest force on a node that is left, relative to the largest of the lines [-]."""
-    iterations: int
-    """Newton steps that it took."""
-    stable: bool
-    """False at a saddle of the energy, whose tangent is not positive definite: the robot leaves it.
-    True says less of elasticities without an energy, whose tangents are not symmetric."""
-
-
-class EquilibriumMap:
+class EquilibriumMap(Statics):
     """x = f(u): quasi-static equilibrium 0 = p(x) + c(x, u) of a scene's robot.
 
     The lines are the scene's cables, with the tensions scale * u; negative ones push. Newton's
@@ -91,61 +57,6 @@ class EquilibriumMap:
 
     Source: Jia, Pan, Manocha 2019, eq. (7).
     """
-
-    def __init__(
-        self,
-        root: Node,
-        cables: Sequence[Cable] | None = None,
-        *,
-        scale: float = 1.0,
-        points: Sequence[Any] = (),
-        tolerance: float = 1e-10,
-    ) -> None:
-        self.scale, self.tolerance, self.watched = scale, tolerance, list(points)
-        found = [entry for node in root.walk() for entry in node.of("constraint")]
-        self.cables: list[Any] = [c for c in found if isinstance(c, Cable)]
-        self.cables = self.cables if cables is None else list(cables)
-        if not self.cables:
-            raise SceneError("The scene has no cables: an equilibrium map needs lines to pull.")
-        self.lines = []
-        for number, cable in enumerate(self.cables):
-            line = LineTension(cable, name=f"line_tension_{number}")
-            cable.getContext().addObject(line)
-            line.init()
-            line._initialised = True
-            self.lines.append(line)
-        self.dt = float(root._data["dt"].get())
-        """The scene's time step [time]."""
-        loop: Any = loop_of(root)
-        loop.prepare()
-        loop.outer.refuse("equilibria")
-        self.system = self._system(loop.systems)
-        self.tangent = ExactTangent(self.system)
-        self.rest = self._positions()
-        self.size = float(np.ptp(self.rest, axis=0).max())
-        self.count = 0
-        """Equilibria that were found."""
-        self.unit_force = self._unit_force()
-
-    @property
-    def dimension(self) -> int:
-        """Number of controls."""
-        return len(self.lines)
-
-    @property
-    def damping(self) -> tuple[float, float]:
-        """The time integrator's rayleighMass [1 / time] and rayleighStiffness [time]; 0 if none."""
-        data = self.system.solver._data
-        names = ("rayleighMass", "rayleighStiffness")
-        mass, stiffness = (float(data[n].get()) if n in data else 0.0 for n in names)
-        return mass, stiffness
-
-    def masses(self) -> np.ndarray:
-        """Diagonal of the mass matrix, shape (n, 3)."""
-        out = np.zeros_like(self.rest)
-        ones = np.ones_like(self.rest)
-        self.system.add_product(out, ones, 1.0, 0.0, 0.0)
-        return out
 
     def __call__(
         self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None = None
@@ -182,7 +93,7 @@ class EquilibriumMap:
         u = np.zeros(self.dimension)
         self.pull(u)
         found = self._newton(u, self.rest) is not None or self._descend(u, self.rest) is not None
-        return self._positions() if found else self.rest
+        return self.positions() if found else self.rest
 
     def _is_stable(self) -> bool:
         """Whether it rests here; the tangent is then that of this position."""
@@ -196,7 +107,7 @@ class EquilibriumMap:
         It is left along the direction in which it gives way most: one step of inverse iteration
         from a random one. Where no stable one is found it stays. The number of steps.
         """
-        here = self._positions()
+        here = self.positions()
         self.tangent.factorise_definite(0.0)
         random = np.random.default_rng(0).normal(size=here.shape) * self.masses()
         self.system.project(random)
@@ -226,14 +137,14 @@ class EquilibriumMap:
             step *= min(1.0, 0.05 * self.size / max(float(np.abs(step).max()), 1e-300))
             if not np.isfinite(step).all():
                 return None
-            x, downhill = self._positions(), float(np.vdot(residual, step))
+            x, downhill = self.positions(), float(np.vdot(residual, step))
             for halving in range(HALVINGS):
                 self.place(x + 0.5**halving * step)
                 residual = self.residual()
                 if np.vdot(residual, step) >= -downhill:
                     break
             if shift == 0.0 and np.abs(step).max() < 1e-3 * self.size:
-                steps = self._newton(u, self._positions())
+                steps = self._newton(u, self.positions())
                 return None if steps is None else iteration + steps
         return None
 
@@ -299,7 +210,7 @@ class EquilibriumMap:
             if steps is None:
                 step *= 0.5
             else:
-                done, x, total, step = share, self._positions(), total + steps, 2.0 * step
+                done, x, total, step = share, self.positions(), total + steps, 2.0 * step
         if done == 1.0:
             return total
         self.pull(u)
@@ -317,12 +228,12 @@ class EquilibriumMap:
         self.pull(u)
         self.place(x)
         residual = self.residual()
-        size, bound = _largest(residual), self.tolerance * self.unit_force
+        size, bound = largest_force(residual), self.tolerance * self.unit_force
         for iteration in range(ITERATIONS):
             if size <= bound:
                 return iteration
             self.tangent.factorise()
-            x, step = self._positions(), self.tangent.solve(residual)
+            x, step = self.positions(), self.tangent.solve(residual)
             if not np.isfinite(step).all():
                 return None
             share, before = 1.0, np.linalg.norm(residual)
@@ -334,24 +245,12 @@ class EquilibriumMap:
                 share *= 0.5
             else:
                 return iteration if size <= 1e4 * bound else None  # rounding ends it
-            size = _largest(residual)
+            size = largest_force(residual)
         return None
-
-    def pull(self, u: np.ndarray) -> None:
-        """Set the tensions of controls u."""
-        for line, tension in zip(self.lines, self.scale * u, strict=True):
-            line.tension = tension
-
-    def residual(self) -> np.ndarray:
-        """All forces, 0 where nodes are held, shape (n, 3)."""
-        self.system.compute_force()
-        force = self.system.force.copy()
-        self.system.project(force)
-        return force
 
     def _present(self, u: np.ndarray, steps: int) -> Equilibrium:
         """The equilibrium at the present position, with its derivatives."""
-        residual = _largest(self.residual()) / self.unit_force
+        residual = largest_force(self.residual()) / self.unit_force
         unit = [self.line_force(line) for line in self.lines]
         x_u = np.empty((*self.rest.shape, self.dimension))
         for j, force in enumerate(unit):
@@ -368,7 +267,7 @@ class EquilibriumMap:
         points_u = [self._moved(state, x_u) for state in self.watched]
         return Equilibrium(
             u=u.copy(),
-            x=self._positions(),
+            x=self.positions(),
             x_u=x_u,
             lengths=lengths,
             lengths_u=lengths_u,
@@ -378,17 +277,6 @@ class EquilibriumMap:
             iterations=steps,
             stable=self.tangent.skew or self.tangent.positive_definite,
         )
-
-    def line_force(self, line: LineTension) -> np.ndarray:
-        """dc/dT of a line on the independent nodes, shape (n, 3)."""
-        system = self.system
-        system.force[:] = 0.0
-        for state in system.mapped:
-            state._data["force"].get()[:] = 0.0
-        line.add_unit_force(line.state._data["force"].get())
-        system.gather()
-        system.project(system.force)
-        return system.force.copy()
 
     def _moved(self, state: Any, x_u: np.ndarray) -> np.ndarray:
         """Derivative of a mapped state from that of the independent ones, (p, 3, d)."""
@@ -410,35 +298,3 @@ class EquilibriumMap:
                     f"{field.describe()} are turned inside out: the mesh is too coarse for so "
                     "large a motion, or the lines pull too hard. Give narrower limits."
                 )
-
-    def _unit_force(self) -> float:
-        self.place(self.rest)
-        self.residual()
-        largest = max(_largest(self.line_force(line)) for line in self.lines)
-        return self.scale * largest
-
-    def _positions(self) -> np.ndarray:
-        found: np.ndarray = np.concatenate([s._data["position"].get() for s in self.system.states])
-        return found
-
-    def place(self, x: np.ndarray) -> None:
-        """Bring the independent nodes to x, shape (n, 3), and all that is mapped with them."""
-        for state in self.system.states:
-            start, data = self.system.offset[id(state)], state._data["position"]
-            np.copyto(data.get(), x[start : start + state.count])
-            data.touch()
-        self.system.propagate()
-
-    def _system(self, systems: list[MechanicalSystem]) -> MechanicalSystem:
-        states = {id(line.state) for line in self.lines}
-        for system in systems:
-            if states <= {id(state) for state in system.all_states}:
-                for state in system.states:
-                    if state.kind.name != "Vec3":
-                        raise state.fault("has bodies or joints: lines pull on points alone here.")
-                return system
-        raise SceneError("The cables belong to several bodies: give `cables` of one of them.")
-
-
-def _largest(force: np.ndarray) -> float:
-    return float(np.sqrt((force**2).sum(axis=1).max()))

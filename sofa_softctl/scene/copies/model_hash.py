@@ -123,7 +123,7 @@ def _attributes(part: Component) -> dict[str, Any]:
 
 def _equations(found: EquilibriumMap) -> Iterator[Any]:
     """What the balance of forces and the outputs are at some shapes; the map is left as it was."""
-    x, tensions = found._positions(), [line.tension for line in found.lines]
+    x, tensions = found.positions(), [line.tension for line in found.lines]
     rng = np.random.default_rng(0)
     weights = rng.integers(-1000, 1000, (_SUMS, found.rest.size))
     try:

@@ -30,6 +30,7 @@ from sofa_softctl.runtime.derivatives.parameters import (
     Region,
     RestModulus,
     StepParameter,
+    StepResidual,
     TotalMass,
 )
 from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative, Tangent
@@ -53,6 +54,7 @@ __all__ = [
     "StepModel",
     "StepOutputs",
     "StepParameter",
+    "StepResidual",
     "Tangent",
 ]
 

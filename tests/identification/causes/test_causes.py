@@ -17,8 +17,7 @@ from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.gauss_newton import Termination
 from sofa_softctl.identification.model.channel import Channel
-from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Experiment, Refinement
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.make import add_diagnostics, make_report
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget, Shift

@@ -13,8 +13,7 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.model.channel import Channel
-from sofa_softctl.identification.model.effect import Refinement
-from sofa_softctl.identification.model.experiment import Experiment
+from sofa_softctl.identification.model.experiment import Experiment, Refinement
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
-if TYPE_CHECKING:
-    from sofa_softctl.runtime.core.data.data import Data
+from typing import Any, ClassVar
 
 
 class Handling:
@@ -13,11 +10,11 @@ class Handling:
 
     controller: Any = None
     event: str = ""
-    read: ClassVar[set[Data]] = set()
+    read: ClassVar[set[Any]] = set()
     """Data whose value was read within it."""
 
     def __init__(self, controller: Any, event: str) -> None:
-        read: set[Data] = set()
+        read: set[Any] = set()
         self._new = (controller, event, read)
 
     def __enter__(self) -> None:
@@ -28,7 +25,7 @@ class Handling:
         Handling.controller, Handling.event, Handling.read = self._old
 
 
-def get_noted(data: Data, *, to_write: bool = False) -> Any:
+def get_noted(data: Any, *, to_write: bool = False) -> Any:
     """Return the value of a Data that a script reads, or only to write into it."""
     if Handling.controller is not None:
         Handling.read.add(data)
