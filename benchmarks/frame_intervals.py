@@ -18,10 +18,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.identification import estimate
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.parameter import FemParameter
 from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.model.problem import load_problem
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
 SCENES = Path(__file__).parents[1] / "scenes"

@@ -17,8 +17,8 @@ from time import process_time
 import numpy as np
 
 from sofa_softctl.identification import estimate
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.parameter import starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.scene.session.loader import load_scene
 

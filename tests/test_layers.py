@@ -43,6 +43,8 @@ RUNTIME = (
 INNER = {
     "batch": "study table execution .",
     "bridge": "quantities|device registry protocol devices|config course link stream client .",
+    "identification": "model data effects fitting uncertainty causes|design report mechanism|fem"
+    " online",
     "inverse": "rows goals aspects .",
     "learning": "task policy surrogates environments measuring training",
     "library": "ocp motions building|reduced playing",

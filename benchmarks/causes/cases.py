@@ -17,11 +17,11 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.causes.columns import possible_changes_of
 from sofa_softctl.identification.causes.extended import with_effect
 from sofa_softctl.identification.causes.score import score
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.model.experiment import Effect, Experiment
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from tests.support.chains import CHAIN, chain, noise_of, one_torque
 

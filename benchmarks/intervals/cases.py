@@ -11,7 +11,6 @@ import numpy as np
 
 from scenes.flexible_loop.problem import LoopProblem
 from scenes.flexible_loop.recording import Noise, record
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Scaled, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
@@ -19,6 +18,7 @@ from sofa_softctl.identification.mechanism.signals import Angle, Force, Output
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.recording import Recording
 from tests.support.chains import CHAIN, TORQUE_NOISE, chain, driven, one_torque
 
 

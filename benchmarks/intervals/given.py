@@ -11,11 +11,11 @@ import numpy as np
 from benchmarks.intervals.cases import Case
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.files import read_recording
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import start_at
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.model.problem import Problem, load_problem
+from sofa_softctl.identification.model.recording import Recording
 from tests.support.chains import noise_of
 
 HALVINGS = 2

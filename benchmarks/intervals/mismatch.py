@@ -12,7 +12,6 @@ import numpy as np
 from benchmarks.intervals.cases import LOOP, Case
 from scenes.flexible_loop.problem import LoopProblem
 from scenes.flexible_loop.recording import Noise, record
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
@@ -20,6 +19,7 @@ from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, O
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.problem import load_problem
+from sofa_softctl.identification.model.recording import Recording
 from tests.support.chains import CHAIN, chain, driven, one_torque
 
 FINER = 8

@@ -13,13 +13,13 @@ from benchmarks.loop.steepest_descent import GRADIENT, Descent, descend
 from scenes.flexible_loop.motion import DURATION
 from scenes.flexible_loop.problem import LoopProblem
 from scenes.flexible_loop.recording import STIFFNESS, record
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Scaled, Spring
 from sofa_softctl.identification.model.parameter import Parameter, starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 from tests.support.perfect import perfect
 

@@ -15,10 +15,10 @@ from benchmarks.mujoco.coverage import AWAY
 from benchmarks.mujoco.record import record, with_noise
 from benchmarks.mujoco.robots import Robot
 from benchmarks.mujoco.rollouts import Rollouts
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import estimate, start_at
 from sofa_softctl.identification.fitting.gauss_newton import SETTINGS
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
+from sofa_softctl.identification.model.recording import Recording
 
 NEAR = 0.1
 """Precision: from the search's own end [standard deviations of the estimate]."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.mujoco.record import record, with_noise
 from benchmarks.mujoco.robots import ROBOTS, Robot
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
 from sofa_softctl.status import Status

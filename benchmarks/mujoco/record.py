@@ -12,9 +12,9 @@ from scipy.optimize import root
 from benchmarks.mujoco.mjcf import mjcf
 from benchmarks.mujoco.robots import Robot
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.signals import Settled
 from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.recording import Recording
 
 STEP = 1e-4
 """Time step of MuJoCo [s]."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from benchmarks.mujoco.mjcf import along, inertial, mjcf
 from benchmarks.mujoco.record import load, rollout
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
+from sofa_softctl.identification.model.recording import Recording
 
 
 class Rollouts:

@@ -6,7 +6,6 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         "data.files": ["read_recording"],
-        "data.recording": ["Recording"],
         "design.design": ["design_motion"],
         "effects.selection": ["effects_of", "uncertain", "with_effects"],
         "effects.sensors": ["Delayed"],
@@ -15,6 +14,7 @@ __all__, __getattr__, __dir__ = public(
         "model.experiment": ["Effect", "Experiment", "PulledBack", "Refinement"],
         "model.parameter": ["Parameter", "Prior"],
         "model.problem": ["Problem"],
+        "model.recording": ["Recording"],
         "online.controller": ["IdentificationController"],
         "report.make": ["make_report"],
         "uncertainty.bootstrap": ["bootstrap"],

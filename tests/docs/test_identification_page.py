@@ -97,7 +97,7 @@ def test_every_unit_on_the_page_is_known():
 
 
 def test_the_arm_of_the_page_is_a_problem(page):
-    from sofa_softctl.identification.data.recording import Recording
+    from sofa_softctl.identification.model.recording import Recording
 
     time = np.arange(101) / 100.0
     run = page["problem"].experiment(

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment, PulledBack
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.recording import Recording
 
 TAU = Parameter("tau", 0.5, "s")
 GAIN = Parameter("gain", 1.0, "mm/V")

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment, PulledBack
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.recording import Recording
 
 SLOPE = Parameter("slope", 1.0, "mm/V", lower=-100.0)
 OFFSET = Parameter("offset", 0.5, "mm", lower=-100.0)

@@ -13,10 +13,10 @@ import pytest
 from sofa_softctl import Session, controller, read_record
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.errors import SceneError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import Drive, FemProblem, Marker, young_modulus
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.model.parameter import Prior
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.online.window import quietest_time
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from sofa_softctl.scene.backend.backend import find_backend

@@ -7,13 +7,13 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.files import read_recording
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.design.design import design_motion
 from sofa_softctl.identification.design.limits import input_limits
 from sofa_softctl.identification.design.motion_file import motion_text
 from sofa_softctl.identification.design.motions import FAMILIES, limit_inputs
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
 

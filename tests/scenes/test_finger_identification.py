@@ -12,12 +12,12 @@ from scipy.stats import norm
 from sofa_softctl.cli.identify.outputs import show_scene
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.files import read_recording
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.parameter import rayleigh_stiffness
 from sofa_softctl.identification.fem.record import recording_of
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import Marker
 from sofa_softctl.identification.model.parameter import bounds, starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.record.record import read_record
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.session.loader import load_scene

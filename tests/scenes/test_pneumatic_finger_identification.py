@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import least_squares
 from scipy.stats import norm
 
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.parameter import bounds, starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.recording import Recording
 
 NOISE = 0.02
 """Standard deviation of measured angles [rad]."""

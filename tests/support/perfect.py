@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from scenes.flexible_loop.problem import LoopProblem
-from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.model.recording import Recording
 
 
 def perfect(problem: LoopProblem, rho: np.ndarray, near: Recording) -> Recording:

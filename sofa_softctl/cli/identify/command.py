@@ -177,12 +177,12 @@ def identify(
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.base.suggestions import sentence
-    from sofa_softctl.identification.data.files import read_experiments
-    from sofa_softctl.identification.data.recording import check_different
+    from sofa_softctl.identification.data.assemble import check_different
     from sofa_softctl.identification.design.design import design_motion
     from sofa_softctl.identification.effects.selection import (
         effects_of_problem,
         names_of,
+        read_experiments,
     )
     from sofa_softctl.identification.effects.selection import uncertain as known_within
     from sofa_softctl.identification.fitting.estimate import estimate, start_at

@@ -11,9 +11,9 @@ from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.errors import SoftctlError, UsageError
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.model.experiment import Experiment
     from sofa_softctl.identification.model.problem import Problem
+    from sofa_softctl.identification.model.recording import Recording
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from scipy.optimize import lsq_linear
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.causes.extended import noise_of
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult, search
 from sofa_softctl.identification.fitting.reduced import reduce_by_qr
@@ -26,6 +25,7 @@ from sofa_softctl.identification.fitting.unknown_inputs import with_unknown_inpu
 from sofa_softctl.identification.model.channel import Channel, marker_columns
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import bounds, starts
+from sofa_softctl.identification.model.recording import Recording
 
 Kind = Literal["inputs", "outputs"]
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording, assemble
+from sofa_softctl.identification.data.assemble import assemble
 from sofa_softctl.identification.data.table import TIME, Table, read_csv
-from sofa_softctl.identification.effects.selection import with_effects
-from sofa_softctl.identification.model.experiment import Experiment
-from sofa_softctl.identification.model.problem import Problem, load_problem
+from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.record.record import Record, column_names, read_record
 from sofa_softctl.units import of_columns
 
@@ -116,29 +114,3 @@ def _incomplete_notes(record: Record) -> list[str]:
         return []
     end = f", up to t = {record.time[-1]:g}" if len(record.time) else ""
     return [f"the record is not complete ({record.status}): it has {len(record.time)} samples{end}"]
-
-
-def read_experiments(
-    problem: str, problem_name: str, files: Sequence[str], effects: Sequence[str] = ()
-) -> list[Experiment]:
-    """Make the experiments of recordings, in each worker of `softctl identify`.
-
-    Args:
-        problem: Name of a problem, or FILE.py.
-        problem_name: NAME in PROBLEMS of the file, or "" if it has only one.
-        files: Recordings, .csv or .mcap.
-        effects: Names or patterns of effects that are switched on.
-
-    Raises:
-        IdentificationError: The problem does not exist, or data are missing or implausible.
-        RecordError: An MCAP file cannot be read.
-    """
-    problem_with_effects = with_effects(
-        load_problem(f"{problem}:{problem_name}" if problem_name else problem), effects
-    )
-    return [
-        Experiment.checked(
-            problem_with_effects.experiment(read_recording(file, problem_with_effects))
-        )
-        for file in files
-    ]

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.design.limits import InputLimits, input_limits, output_range
 from sofa_softctl.identification.design.motions import FAMILIES, limit_inputs
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.experiment_design import Candidate, PriorInformation
 
 

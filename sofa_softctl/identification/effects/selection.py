@@ -14,7 +14,7 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean, some
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
+from sofa_softctl.identification.data.files import read_recording
 from sofa_softctl.identification.effects.drives import DriveDelay, DriveGain, DriveOffset
 from sofa_softctl.identification.effects.sensors import (
     SensorDelay,
@@ -25,7 +25,8 @@ from sofa_softctl.identification.effects.sensors import (
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Effect, Experiment, matches
 from sofa_softctl.identification.model.parameter import Parameter, Prior
-from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.problem import Problem, load_problem
+from sofa_softctl.identification.model.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -304,3 +305,29 @@ def names_of(effects: Collection[Effect]) -> str:
     return "\n".join(
         f"{effect.name:<{width}}  {effect.parameter.unit or '-'}" for effect in effects
     )
+
+
+def read_experiments(
+    problem: str, problem_name: str, files: Sequence[str], effects: Sequence[str] = ()
+) -> list[Experiment]:
+    """Make the experiments of recordings, in each worker of `softctl identify`.
+
+    Args:
+        problem: Name of a problem, or FILE.py.
+        problem_name: NAME in PROBLEMS of the file, or "" if it has only one.
+        files: Recordings, .csv or .mcap.
+        effects: Names or patterns of effects that are switched on.
+
+    Raises:
+        IdentificationError: The problem does not exist, or data are missing or implausible.
+        RecordError: An MCAP file cannot be read.
+    """
+    problem_with_effects = with_effects(
+        load_problem(f"{problem}:{problem_name}" if problem_name else problem), effects
+    )
+    return [
+        Experiment.checked(
+            problem_with_effects.experiment(read_recording(file, problem_with_effects))
+        )
+        for file in files
+    ]

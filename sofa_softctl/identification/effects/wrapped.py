@@ -16,8 +16,8 @@ from sofa_softctl.identification.model.experiment import Experiment, Refinement
 from sofa_softctl.identification.model.parameter import Parameter
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.data.recording import Recording
     from sofa_softctl.identification.model.experiment import Effect
+    from sofa_softctl.identification.model.recording import Recording
 
 
 class ExtendedExperiment(Experiment):

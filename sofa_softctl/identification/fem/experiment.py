@@ -14,7 +14,6 @@ from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.data.interpolation import linear
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
 from sofa_softctl.identification.effects.selection import signal_effects
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter
@@ -24,6 +23,7 @@ from sofa_softctl.identification.fem.sensing import sensing_of
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment, PulledBack, Refinement
 from sofa_softctl.identification.model.parameter import starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.scene.copies.step_model import Trajectory, TrajectoryModel
 from sofa_softctl.units import symbol
 

@@ -16,7 +16,6 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, FrameParameter, with_unit
 from sofa_softctl.identification.fem.registration import Registration, check_handedness, register
@@ -31,6 +30,7 @@ from sofa_softctl.identification.fem.sensing import (
 from sofa_softctl.identification.model.channel import Channel, marker_columns
 from sofa_softctl.identification.model.parameter import starts
 from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.scene.copies.step_model import Region, StepDerivative, StepModel, StepParameter
 from sofa_softctl.scene.session.loader import load_scene, parameters_of
 from sofa_softctl.units import Units, symbol

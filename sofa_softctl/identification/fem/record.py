@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import sensing_of
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.record.record import Record, read_record
 
 

@@ -13,7 +13,6 @@ from typing_extensions import override
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.interpolation import cubic, linear, zero_order_hold
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.sampling import check_steps
 from sofa_softctl.identification.effects.sensors import SensorDelay, is_evenly_spaced
 from sofa_softctl.identification.mechanism import adjoint
@@ -25,6 +24,7 @@ from sofa_softctl.identification.mechanism.variational import Trajectory, simula
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment, PulledBack, Refinement
 from sofa_softctl.identification.model.parameter import Parameter, starts
+from sofa_softctl.identification.model.recording import Recording
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.mechanism.problem import MechanismProblem

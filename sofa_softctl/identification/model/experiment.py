@@ -23,7 +23,7 @@ import numpy as np
 from sofa_softctl.identification.model.channel import Channel
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.data.recording import Recording
+    from sofa_softctl.identification.model.recording import Recording
 
     pass
 

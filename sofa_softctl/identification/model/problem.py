@@ -12,10 +12,10 @@ import numpy as np
 
 from sofa_softctl.base import problem_file
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.recording import Recording
 
 if TYPE_CHECKING:
     from sofa_softctl.identification.model.experiment import Effect

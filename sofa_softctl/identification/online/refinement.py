@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from sofa_softctl.errors import IdentificationError, SimulationError
-from sofa_softctl.identification.data.recording import assemble
+from sofa_softctl.identification.data.assemble import assemble
 from sofa_softctl.identification.data.table import Table
 from sofa_softctl.identification.fitting.estimate import Estimate, estimate, start_at
 from sofa_softctl.identification.fitting.gauss_newton import Termination

@@ -13,12 +13,12 @@ from sofa_softctl.identification.causes.cause import value_text
 from sofa_softctl.identification.causes.columns import apply_column_change, possible_changes_of
 from sofa_softctl.identification.causes.refit import better_without
 from sofa_softctl.identification.causes.score import Score, undetectable_biases
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.gauss_newton import Termination
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment, Refinement
 from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.report.make import add_diagnostics, make_report
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget, Shift
 from sofa_softctl.view.pages.identification import causes as shown_causes

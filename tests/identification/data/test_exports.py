@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import assemble
+from sofa_softctl.identification.data.assemble import assemble
 from sofa_softctl.identification.data.sampling import place_regularly
 from sofa_softctl.identification.data.signal_checks import suspicious_channels
 from sofa_softctl.identification.data.table import read_csv

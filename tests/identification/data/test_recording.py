@@ -8,12 +8,13 @@ import pytest
 
 from scenes.flexible_loop.problem import LoopProblem
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.data.assemble import assemble
 from sofa_softctl.identification.data.files import read_mcap, read_recording
-from sofa_softctl.identification.data.recording import Recording, assemble
 from sofa_softctl.identification.data.signal_checks import suspicious_channels
 from sofa_softctl.identification.data.table import read_csv, template
 from sofa_softctl.identification.data.units import SIZES, factor, nearest_unit
 from sofa_softctl.identification.model.channel import Channel
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.record.writer import RecordWriter
 
 DRIVE = Channel("drive", "V", deviation=0.0)

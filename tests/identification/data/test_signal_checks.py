@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import assemble
+from sofa_softctl.identification.data.assemble import assemble
 from sofa_softctl.identification.data.signal_checks import sensor_notes
 from sofa_softctl.identification.data.table import read_csv
 from sofa_softctl.identification.model.channel import Channel

@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.selection import (
     effects_of_problem,
     uncertain,
@@ -17,6 +16,7 @@ from sofa_softctl.identification.effects.selection import (
 )
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.model.parameter import Parameter, Prior
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 
 PROBLEM = str(Path(__file__).parents[1] / "lag_problem.py")
@@ -139,7 +139,7 @@ def test_the_command_says_what_is_wrong(file):
 
 
 def test_workers_have_the_effects_too(file):
-    from sofa_softctl.identification.data.files import read_experiments
+    from sofa_softctl.identification.effects.selection import read_experiments
 
     source, data = PROBLEM, [str(file)]
     (one,) = read_experiments(source, "", data, ["offset.tip"])

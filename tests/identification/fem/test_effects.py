@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.selection import effects_of, effects_of_problem
 from sofa_softctl.identification.fem.parameter import total_mass, young_modulus
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import Drive, Marker
+from sofa_softctl.identification.model.recording import Recording
 
 NAMES = ("mass.beam/mass", "rayleigh.stiffness", "rayleigh.mass", "gain.left", "offset.end.x")
 

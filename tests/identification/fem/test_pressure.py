@@ -7,7 +7,6 @@ import pytest
 
 from sofa_softctl.errors import IdentificationError, SceneError
 from sofa_softctl.identification.data.files import read_recording
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.data.table import template
 from sofa_softctl.identification.fem import (
     CavityVolume,
@@ -18,6 +17,7 @@ from sofa_softctl.identification.fem import (
     poisson_ratio,
     young_modulus,
 )
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.scene.session.session import Session
 
 LOW, HIGH = np.array([4.0, 14.0, 15.0]), np.array([16.0, 18.0, 75.0])

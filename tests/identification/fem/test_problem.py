@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SceneError, SimulationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import parameter as unknown
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.registration import Registration
 from sofa_softctl.identification.fem.sensing import CableLength, Drive, Marker
 from sofa_softctl.identification.model.parameter import starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.scene.session.session import Session
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError, SceneError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem.parameter import total_mass, young_modulus
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import Drive, Marker
 from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.discretisation import discretisation_budget
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
@@ -27,6 +26,7 @@ from sofa_softctl.identification.mechanism.start import Start
 from sofa_softctl.identification.mechanism.variational import energy, free, simulate
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.recording import Recording
 
 NONE = np.zeros(0)
 G = 9.81

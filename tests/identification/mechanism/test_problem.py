@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import (
@@ -23,6 +22,7 @@ from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Given, Output
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.recording import Recording
 
 PARAMETERS = (
     Parameter("mass", 1.2, "kg"),

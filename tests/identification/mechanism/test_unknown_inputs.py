@@ -8,7 +8,6 @@ import pytest
 from scipy.optimize import least_squares
 
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting import unknown_inputs
 from sofa_softctl.identification.fitting.estimate import estimate
@@ -16,6 +15,7 @@ from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force
 from sofa_softctl.identification.mechanism.variational import UNSTEERED
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter, starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.identifiability import identifiability
 from tests.support.chains import NOISE, chain

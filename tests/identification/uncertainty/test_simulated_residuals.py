@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.effects.selection import with_effects
 from sofa_softctl.identification.effects.sensors import Delayed
 from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.mechanism.parts import Damper
 from sofa_softctl.identification.model.experiment import Experiment
 from sofa_softctl.identification.model.parameter import Parameter, starts
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.simulated_residuals import (
     empirical_p_value,

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sparse
 
 from sofa_softctl import hookimpl
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.fem import CableLength, Drive, FemParameter, FemProblem, Marker
+from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.plugins import Plugins
 from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm

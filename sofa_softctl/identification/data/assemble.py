@@ -1,9 +1,9 @@
-"""Recordings: the signals of a problem, converted and checked."""
+"""Recordings assembled from the columns of tables, with checks of units, times and gaps."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,24 +15,7 @@ from sofa_softctl.identification.data.signal_checks import check_size, input_not
 from sofa_softctl.identification.data.table import TIME, Table
 from sofa_softctl.identification.data.units import SIZES, factor
 from sofa_softctl.identification.model.channel import Channel
-
-
-@dataclass(frozen=True, eq=False)
-class Recording:
-    """One measured run, in the units of a problem's channels."""
-
-    name: str
-    """Name of the file."""
-    time: np.ndarray
-    """Times of the samples [s], shape (n,), increasing."""
-    inputs: np.ndarray
-    """Recorded inputs without missing samples, shape (n, n_inputs)."""
-    outputs: np.ndarray
-    """Measured outputs, NaN where missing, shape (n, n_outputs)."""
-    notes: tuple[str, ...] = ()
-    """Notes for the user: gaps, resampling, unused columns, doubts."""
-    doubts: tuple[str, ...] = ()
-    """Notes on sensors that seem to have failed, which makes any fit wrong."""
+from sofa_softctl.identification.model.recording import Recording
 
 
 def assemble(
