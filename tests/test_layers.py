@@ -4,7 +4,9 @@ Every import counts, those within functions and those for types alone too.
 """
 
 import ast
+import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from sofa_softctl.offers import CONTROLLERS
@@ -149,6 +151,27 @@ def folder_of(module, known):
     name = module.split(".")[1]
     is_loose = module.count(".") == 1 and modules()[module].name != "__init__.py"
     return "." if is_loose and name not in known else name
+
+
+def test_the_page_for_contributors_shows_the_layers():
+    page = (ROOT / "docs" / "contributing.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if re.match(r"\| \d+ \|", line)]
+    numbers = {}
+    for _, number, packages, _, folders, _ in rows:
+        for package in re.findall(r"`(\w+)`", packages):
+            numbers[package] = int(number)
+            tables = re.split(r"[ |]", INNER.get(package, ""))
+            inner = [name for name in tables if is_folder(f"{package}.{name}")]
+            assert re.findall(r"`(\w+)`", folders) == inner, package
+    documented = [sorted(set(layer) & set(numbers)) for layer in LAYERS]
+    for lower, upper in pairwise(filter(None, documented)):
+        assert max(numbers[name] for name in lower) < min(numbers[name] for name in upper)
+    assert {*numbers} >= {name for layer in LAYERS for name in layer if is_folder(name)}
+
+
+def is_folder(name):
+    """Return True for a package, of this one."""
+    return name in modules() and modules()[name].name == "__init__.py"
 
 
 def circles():

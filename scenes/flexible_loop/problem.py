@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Number, Point
@@ -21,6 +20,7 @@ from sofa_softctl.identification.mechanism.signals import Feedback, Force, Outpu
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.identification.model.problem import Problem
+from sofa_softctl.identification.model.recording import Recording
 
 from . import baxter
 from .feedback import gains
@@ -28,7 +28,7 @@ from .model import LINKS, STIFFNESSES, arm_with_loop
 from .recording import ANGLE_NOISE, TORQUE_NOISE
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.model.effect import Effect
+    from sofa_softctl.identification.model.experiment import Effect
 
 DT = 0.01
 """Sample period of recordings, and time step of models of up to 12 links [s]."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.identification.data.recording import Recording
 from sofa_softctl.identification.mechanism.variational import simulate
+from sofa_softctl.identification.model.recording import Recording
 
 from .motion import DURATION
 from .robot import (
