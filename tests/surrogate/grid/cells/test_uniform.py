@@ -306,7 +306,7 @@ def test_a_full_store_ends_nothing_and_takes_what_waits_when_it_can(tmp_path):
         grid = Grid(asked, [0.5], store=store)
         found = grid.at([[0.2]])
         kept = grid.corners.store
-        assert "the disk is full. Free some space and go on" in kept.fault
+        assert "the disk is full. Free some space and continue" in kept.fault
         assert (kept.unsaved_count, len(store)) == (2, 0)
         store._file.execute("PRAGMA max_page_count = 100000")  # space was freed
         grid.at([[0.7]])
