@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
-from sofa_softctl.bridge.course.checks import TOLERANCE
+from sofa_softctl.bridge.course.checks import LIMIT_TOLERANCE
 from sofa_softctl.bridge.quantities import from_scene
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
@@ -153,7 +153,7 @@ def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
         speed = moved / steps
         faster = np.abs(np.diff(np.diff(x) / steps)) / (0.5 * (steps[1:] + steps[:-1]))
         low, high = actuator.position_min, actuator.position_max
-        slack = TOLERANCE * (high - low)
+        slack = LIMIT_TOLERANCE * (high - low)
         out = (x < low - slack) | (x > high + slack)
         found = (
             (~np.isfinite(x), x, "is", "", f"from {low:g} to {high:g} {unit}"),
@@ -184,7 +184,7 @@ def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
 
 
 def _over(values: np.ndarray, limit: float) -> np.ndarray:
-    found: np.ndarray = values > limit * (1.0 + TOLERANCE)
+    found: np.ndarray = values > limit * (1.0 + LIMIT_TOLERANCE)
     return found
 
 

@@ -34,7 +34,7 @@ from sofa_softctl.bridge.protocol.messages import (
     SetValues,
     Stop,
 )
-from sofa_softctl.bridge.protocol.opening import Reports, greet, result_text, whole_limits
+from sofa_softctl.bridge.protocol.opening import Reports, greet, integer_limits, result_text
 from sofa_softctl.errors import (
     DeviceError,
     DeviceFailedError,
@@ -93,7 +93,7 @@ class SerialDevice(Device):
             info = greet(self._talk, self._where, self.timeout)
             self._numbers = [channel.number for channel in channels]
             self._reports = Reports(self._where, self._numbers)
-            self._limits = whole_limits(channels, info, self._where)
+            self._limits = integer_limits(channels, info, self._where)
             self._watchdog = info.watchdog * 1e-3
             self._configure()
             self._first = self._present()
@@ -115,7 +115,7 @@ class SerialDevice(Device):
     def _present(self) -> Feedback | None:
         """Where its motors are, before the first command."""
         assert self._talk is not None
-        report = self._talk.ask(Ping(0), Report, within=_SETUP, every=_ATTEMPT)
+        report = self._talk.ask(Ping(0), Report, timeout=_SETUP, attempt_timeout=_ATTEMPT)
         if report is None:
             raise DeviceTimeoutError(f"{self._where} did not answer a request in {_SETUP:g} s.")
         dropped = self._talk.parser.dropped + self._talk.refused
@@ -123,7 +123,7 @@ class SerialDevice(Device):
 
     def _acknowledged(self, question: Message, what: str) -> None:
         assert self._talk is not None
-        answer = self._talk.ask(question, Ack, within=_SETUP, every=_ATTEMPT)
+        answer = self._talk.ask(question, Ack, timeout=_SETUP, attempt_timeout=_ATTEMPT)
         if answer is None:
             raise DeviceTimeoutError(f"{self._where} did not answer a request in {_SETUP:g} s.")
         if answer.result:
@@ -139,7 +139,7 @@ class SerialDevice(Device):
             messages.append(Arm(0, 1))
         time = int(command.time * 1e6) % 2**32
         messages.append(SetValues(command.sequence % 2**16, time, self._whole(command.values)))
-        self._reports.sent(command.sequence)
+        self._reports.record_sent(command.sequence)
         talk.send(*messages)
         self._note_sent()
 
@@ -172,7 +172,7 @@ class SerialDevice(Device):
             return
         self._reports.stopped_by_us = True
         try:
-            answer = self._talk.ask(Stop(0), Ack, within=_STOP, every=_STOP_AGAIN)
+            answer = self._talk.ask(Stop(0), Ack, timeout=_STOP, attempt_timeout=_STOP_AGAIN)
         except DeviceError as error:
             raise DeviceFailedError(
                 f"{self._where} could not be stopped: {error} {self._after()}"

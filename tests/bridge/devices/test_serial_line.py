@@ -378,7 +378,7 @@ def test_reports_that_come_twice_are_no_power_cycle(board, opened):
     talk.receive = lambda: 2 * once()
     found = stream(opened, range(20), 1000.0, 1000.0)
     assert found[-1].acknowledged == 19 and found[-1].stopped == ""
-    opened._reports.sent(20)
+    opened._reports.record_sent(20)
     newer, older = (
         Report(20, ARMED, 0, 20, time, 0, 0, (1000, 1000), ())
         for time in (opened._reports._time + 20_000, opened._reports._time + 10_000)

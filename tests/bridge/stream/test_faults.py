@@ -16,8 +16,8 @@ from sofa_softctl.bridge.course.checks import check_robot
 from sofa_softctl.bridge.course.state import StreamState as S
 from sofa_softctl.bridge.device import Feedback
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
-from sofa_softctl.bridge.link.log import say
-from sofa_softctl.bridge.stream.fleet import Fleet
+from sofa_softctl.bridge.link.log import print_stderr
+from sofa_softctl.bridge.stream.fleet import DeviceSet
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError, DeviceTimeoutError
 
 AFTER = 60
@@ -54,7 +54,7 @@ def test_a_device_that_fails_stops_all_devices_where_they_are(record, fault):
 
 
 def test_what_no_terminal_takes_is_said_all_the_same(capfd):
-    say("half a character: \ud800")
+    print_stderr("half a character: \ud800")
     assert capfd.readouterr().err == "softctl device process: half a character: ?\n"
 
 
@@ -96,7 +96,7 @@ def test_efforts_that_never_come_are_said(record, capfd):
 
 
 def test_an_effort_that_is_no_number_lifts_no_bound():
-    port = Fleet(robot_of("wire.txt"), {"board0": LoopbackDevice("board0")}).ports[0]
+    port = DeviceSet(robot_of("wire.txt"), {"board0": LoopbackDevice("board0")}).ports[0]
     port._take(Feedback(0.0, efforts={0: 9.0, 1: 1.0}))
     port._take(Feedback(0.0, efforts={0: math.nan, 1: math.nan}))
     assert port.efforts.tolist() == [9.0, 1.0]
