@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
-from sofa_softctl.bridge.config.text import why_never
+from sofa_softctl.bridge.config.text import unreachable_reason
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, capability_fault
 from sofa_softctl.errors import ConfigError, DeviceOpenError
 
@@ -42,7 +42,7 @@ def check_robot(robot: RobotConfig) -> None:
         raise ConfigError(f"'{robot.path}': rate must be a number above 0, got {stream.rate}.")
     for name in ("stop_file", "dead_man_file"):
         file = getattr(robot.safety, name)
-        if file and (reason := why_never(file)):
+        if file and (reason := unreachable_reason(file)):
             raise ConfigError(
                 f"'{robot.path}': {name} = '{file}' cannot be created: {reason}. Make its folder, "
                 "or name another file, so that it can stop the robot."

@@ -417,7 +417,7 @@ def test_a_board_that_another_program_disarms_is_recognised(board, opened):
 def test_a_power_cycle_before_the_first_command_is_recognised(board, opened):
     keep_reading(opened, 0.3)
     board.reset()
-    with pytest.raises(DeviceFailedError, match="its clock began anew"):
+    with pytest.raises(DeviceFailedError, match="its clock started again"):
         keep_reading(opened)
 
 
