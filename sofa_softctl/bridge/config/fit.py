@@ -13,7 +13,7 @@ from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.base.toml.faults import toml_key
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
-from sofa_softctl.bridge.quantities import from_scene
+from sofa_softctl.bridge.quantities import scene_factor
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.scene.graph.nodes import box_size
 from sofa_softctl.units import Units
@@ -162,7 +162,7 @@ def _match_actuator(
             "map and limits."
         )
         return
-    factor = from_scene(quantity, actuator.unit, units)
+    factor = scene_factor(quantity, actuator.unit, units)
     low, high = (limit * factor for limit in scene.limits(quantity))
     source = "effort" if quantity == scene.effort else "displacement"
     result.matches.append(Match(actuator, number, source, factor, low, high))
