@@ -16,8 +16,8 @@ from rich.progress import (
 
 from sofa_softctl.batch.execution.driver import Progress as Done
 
-SAYS_EVERY = 60.0
-"""Time between two lines where there is no terminal, as in the log of a job [s]."""
+LINE_INTERVAL = 60.0
+"""Interval between two lines without a terminal, as in the log of a job [s]."""
 
 
 class Bar:
@@ -48,23 +48,23 @@ class Bar:
     def __exit__(self, *exception: object) -> None:
         self._bar.stop()
 
-    def show(self, done: Done) -> None:
-        """See `driver.run_study`."""
+    def show(self, progress: Done) -> None:
+        """Show the progress of `driver.run_study`."""
         speed = self._bar.tasks[0].speed
-        total = done.total - done.before
-        failed = f"{done.failed:,} failed" if done.failed else ""
+        total = progress.total - progress.before
+        failed = f"{progress.failed:,} failed" if progress.failed else ""
         self._bar.update(
             self._task,
             total=total,
-            completed=done.done,
+            completed=progress.done,
             failed=failed,
             rate=_per_minute(speed) if speed else "",
         )
         now = monotonic()
-        if self._lines and done.done and now > self._said + SAYS_EVERY:
+        if self._lines and progress.done and now > self._said + LINE_INTERVAL:
             self._said = now
-            rate = _per_minute(done.done / (now - self._begun))
-            words = (f"{done.done:,} of {total:,} runs", failed, rate)
+            rate = _per_minute(progress.done / (now - self._begun))
+            words = (f"{progress.done:,} of {total:,} runs", failed, rate)
             print(", ".join(filter(None, words)), file=sys.stderr, flush=True)
 
 

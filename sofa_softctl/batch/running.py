@@ -1,4 +1,4 @@
-"""Do a study in Python, and read or repeat what was done."""
+"""Run a study in Python, and read or repeat its runs."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Repetition:
     """A run that was done again."""
 
     row: Row
-    """Its row now, by column."""
+    """Row of the repeated run, by column."""
     before: Row
-    """Its row in the study."""
+    """Row in the study."""
     differing: list[str]
-    """Columns in which they differ by a bit, but for those of time; empty: it is the same."""
+    """Columns in which the rows differ by a bit, except times."""
     changes: list[str]
-    """What it is made of and has changed since, in words, where they differ."""
+    """Changes since the run, in words, if the rows differ."""
     record: Path | None
-    """Its recording; None: it has none."""
+    """Recording of the repeated run, or None."""
 
 
 def run(
@@ -55,17 +55,17 @@ def run(
     quiet: bool = False,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> Results:
-    """Do the runs of a study that have no row yet; each becomes one, whatever happens in it.
+    """Run the runs of a study that have no row yet; each becomes a row, even if it fails.
 
-    Ctrl-C, or a kill, loses no row: the same call goes on. Workers are new processes, which import
+    Ctrl-C, or a kill, loses no row: the same call continues. Workers are new processes that import
     the script that is run: without `if __name__ == "__main__":` around this call they would do so
-    too, which is refused. Movies are made by `softctl batch` alone.
+    too, which is refused. Only `softctl batch` makes movies.
 
     Args:
         study: The study.
-        folder: Where its rows go; NAME.study, beside the study's file or in the working directory,
+        folder: Folder of its rows; NAME.study, beside the study's file or in the working directory,
             when left out.
-        workers: Runs at the same time; None: one a core.
+        workers: Number of simultaneous runs; by default one per core.
         cluster: Address of a Dask scheduler, such as 'tcp://host:8786', whose workers do the runs;
             empty: processes of this computer.
         again: Do all runs again: rows that are there go.
@@ -87,18 +87,18 @@ def run(
     _refuse_in_a_worker()
     path = Path(folder or Path(study.folder) / f"{study.name}{SUFFIX}")
     with ExitStack() as stack:
-        here = stack.enter_context(_started(study, workers, cluster))
-        opened = stack.enter_context(StudyFolder(path, study))
+        local = stack.enter_context(_start_workers(study, workers, cluster))
+        study_folder = stack.enter_context(StudyFolder(path, study))
         if not (anyway or again):
-            opened.refuse_changes("again=True", "anyway=True", "folder")
-        executor, sources = stack.enter_context(study_workers(study, here, cluster))
+            study_folder.refuse_changes("again=True", "anyway=True", "folder")
+        executor, sources = stack.enter_context(study_workers(study, local, cluster))
         bar = stack.enter_context(Bar(quiet=quiet))
 
         def show(progress: Progress) -> None:
             bar.show(progress)
             report(progress)
 
-        run_study(opened, executor, again=again, retry=retry, sources=sources, report=show)
+        run_study(study_folder, executor, again=again, retry=retry, sources=sources, report=show)
     return read_results(path)
 
 
@@ -106,13 +106,13 @@ def read(folder: str | os.PathLike[str]) -> Results:
     """Read the folder of a study, also while it is run.
 
     Raises:
-        StudyError: It is none, or pyarrow is not installed.
+        StudyError: The folder is not of a study, or pyarrow is not installed.
     """
     return read_results(Path(folder))
 
 
 def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = False) -> Repetition:
-    """Do one run of a study again, alone, and compare it with its row.
+    """Repeat one run of a study, and compare it with its row.
 
     Args:
         folder: Folder of the study; its rows stay as they are.
@@ -120,25 +120,25 @@ def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = Fals
         record: Record it, to records/RUN.mcap of the folder.
 
     Raises:
-        StudyError: There is no such run, or no worker can be started.
+        StudyError: The run is unknown, or no worker can be started.
     """
     _refuse_in_a_worker()
-    found = read(folder)
-    before, study = found.row(str(run)), found.study()
-    path = (found.path / "records" / f"{before['run']}.mcap").absolute()
+    results = read(folder)
+    before, study = results.row(str(run)), results.study()
+    path = (results.path / "records" / f"{before['run']}.mcap").absolute()
     if record:
         path.parent.mkdir(exist_ok=True)
-    with _started(study, 1) as executor:
-        task = Task(study.scenario, found.run(before), str(path) if record else "")
+    with _start_workers(study, 1) as executor:
+        task = Task(study.scenario, results.run(before), str(path) if record else "")
         row = repeated(task, executor)
     written = path if record and path.exists() else None
-    differing = differences(before, found.as_stored(row))
-    changes = changes_since(found.path, found.about) + other_kernels(found.about)
+    differing = differences(before, results.as_stored(row))
+    changes = changes_since(results.path, results.about) + other_kernels(results.about)
     return Repetition(row, before, differing, changes if differing else [], written)
 
 
-def _started(study: Study, count: int | None, cluster: str = "") -> LocalExecutor:
-    """See `local_workers`; one was seen to start.
+def _start_workers(study: Study, count: int | None, cluster: str = "") -> LocalExecutor:
+    """Start local workers, and check that one runs.
 
     Raises:
         StudyError: None can be started.
@@ -147,8 +147,8 @@ def _started(study: Study, count: int | None, cluster: str = "") -> LocalExecuto
     from sofa_softctl.scene.backend.backend import find_backend
 
     find_backend(study.scenario.backend)
-    there = plugins().manager
-    load_files([each for each in study.plugins if not there.has_plugin(each)])
+    manager = plugins().manager
+    load_files([name for name in study.plugins if not manager.has_plugin(name)])
     executor = local_workers(study, count, cluster)
     try:
         executor.submit(os.getpid).result()

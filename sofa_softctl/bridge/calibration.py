@@ -1,4 +1,4 @@
-"""Sign and zero of an actuator from what a person saw of it."""
+"""Sign and zero of an actuator from a person's observation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 
-DIGITS = 5
+ZERO_DIGITS = 5
 """Digits of a zero, relative to the range of the device's values."""
 
 
@@ -27,7 +27,7 @@ class Calibration:
 
 
 def present(robot: RobotConfig) -> dict[str, Calibration]:
-    """Signs and zeros of all actuators in a robot's file, by name."""
+    """Return signs and zeros of all actuators in a robot's file, by name."""
     tables: Mapping[str, Any] = tomllib.loads(robot.text)["actuators"]
     return {
         name: Calibration(int(table.get("sign", 1)), float(table.get("zero", 0.0)))
@@ -38,24 +38,24 @@ def present(robot: RobotConfig) -> dict[str, Calibration]:
 def calibrated(
     actuator: ActuatorConfig, old: Calibration, position: float, *, reversed_: bool
 ) -> Calibration:
-    """Calibration of an actuator that is at its rest pose now.
+    """Return the calibration of an actuator that is at its rest pose.
 
     Args:
         actuator: The actuator, with its old calibration.
-        old: That calibration.
-        position: Where it is now by the old calibration [its unit].
-        reversed_: Whether it moves the other way round than by the old calibration.
+        old: Old calibration.
+        position: Present position by the old calibration [its unit].
+        reversed_: Whether it moves in the opposite direction to the old calibration.
     """
-    here, rest = actuator.map.to_device(np.array([position, actuator.rest])).tolist()
+    present_value, rest = actuator.map.to_device(np.array([position, actuator.rest])).tolist()
     sign = -old.sign if reversed_ else old.sign
     to_rest = (rest - old.zero) * old.sign  # what the map adds to zero at rest, but for the sign
-    zero = here - sign * to_rest
+    zero = present_value - sign * to_rest
     ends = actuator.map.to_device(np.array([actuator.position_min, actuator.position_max]))
-    return Calibration(sign, _rounded(zero, abs(float(ends[1] - ends[0]))))
+    return Calibration(sign, _round_zero(zero, abs(float(ends[1] - ends[0]))))
 
 
-def _rounded(zero: float, span: float) -> float:
-    return round(zero, DIGITS - math.ceil(math.log10(span)))
+def _round_zero(zero: float, span: float) -> float:
+    return round(zero, ZERO_DIGITS - math.ceil(math.log10(span)))
 
 
 QUESTIONS = {
@@ -66,4 +66,4 @@ QUESTIONS = {
     "pressure": "Did the pressure rise",
     "volume": "Did fluid go into the robot",
 }
-"""What a person sees of a move towards greater positions, by quantity."""
+"""Questions on a move towards greater positions, by quantity."""

@@ -1,4 +1,4 @@
-"""The hardware bridge in a scene: streams what it asks of its actuators to motors and pumps."""
+"""The hardware bridge in a scene: streams targets of its actuators to motors and pumps."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ from sofa_softctl.scene.control.units import declared_units
 from sofa_softctl.scene.graph.nodes import devices_stay_closed, nodes_of
 from sofa_softctl.units import Units
 
-KEPT = 20_000
-"""Samples that wait for a recording; of a run without one, the newest are kept."""
+SAMPLES_MAX = 20_000
+"""Number of samples that wait for a recording; without one, the newest are stored."""
 
 
 class HardwareBridge(SceneController):
     """Moves a real robot as the actuators of the scene move, in real time.
 
     The devices are opened in the first step, before anything moved. After each step the
-    displacement or effort of each actuator is sent to a process of its own, which enforces the
-    limits of the configuration and sends commands at a fixed rate. The scene waits where it is
-    faster than real time; where it is slower, so is the robot. An error of a device, a limit that
+    displacement or effort of each actuator is sent to a separate process, which enforces the
+    limits of the configuration and sends commands at a fixed rate. The scene waits if it is
+    faster than real time; if it is slower, so is the robot. An error of a device, a limit that
     is exceeded and an emergency stop end the run with DeviceError. The robot goes to its rest pose
-    when the session ends, in whatever way: see `cleanup`.
+    when the session ends, in any way: see `cleanup`.
 
-    After a reset, and where a snapshot goes back in time, the robot goes to rest, and begins anew;
+    After a reset, or a return to an earlier snapshot, the robot goes to rest, and starts again;
     not after a fault or a stop, which are final: each further step raises DeviceError.
     In copies of a scene and in benchmarks it does nothing.
 
     Args:
         root: Root of the scene.
         config: The robot: path of its TOML file, or a `RobotConfig`.
-        source: What drives the actuators: a controller with a list `actuators` (or `lines`), such
+        source: Controller of the actuators: a controller with a list `actuators` (or `lines`), such
             as InverseController, SurrogateController, LibraryController, Playback or one of yours;
             or a list of components. None: the only such controller that the scene has so far; in a
             scene without one, all its actuators.
-        dry_run: Whether loopback devices stand in for the robot's: no motor moves.
+        dry_run: Whether loopback devices replace the robot's: no motor moves.
         units: Units of the scene, such as "mm, kg, s". None: the UNITS of its file.
         kwargs: Such as `name`.
 
     Data:
-        command: What was sent last, in the order of the source's actuators [as the scene has it].
+        command: Last command, in the order of the source's actuators [as the scene has it].
         measured: Measured positions, likewise; NaN where none was measured within
             `feedback_timeout`.
         age: Age of each measured position [s]; NaN before the first.
@@ -96,26 +96,28 @@ class HardwareBridge(SceneController):
         self.units = declared_units(root) if units is None else Units.parse(units)
         self.controller, self.components = find_source(self, source)
         self.robot = self._read(config)
-        found = actuators_of(root, self.controller)
-        self.names = tuple(actuator.name for actuator in found)
+        scene_actuators = actuators_of(root, self.controller)
+        self.names = tuple(actuator.name for actuator in scene_actuators)
         """Names of the source's actuators."""
-        self.fit = fit(self.robot, found, self.units, self.dt.value)
+        self.fit = fit(self.robot, scene_actuators, self.units, self.dt.value)
         if self.units is None or self.fit.errors:
             listed = "\n".join(self.fit.errors)
             raise ConfigError(f"{self.made_at}: {type(self).__name__}: {listed}")
         self.seconds = self.units.in_si("time")
         """One unit of the scene's time [s]."""
-        self.feedback = FeedbackData(self, self.robot, len(found), self.fit.matches, self.units)
+        self.feedback = FeedbackData(
+            self, self.robot, len(scene_actuators), self.fit.matches, self.units
+        )
         self.recorded = self.feedback.recorded
         self.rows = SampleRows(self.robot, self.seconds)
         self.stream: Stream | None = None
-        self.samples: deque[Sample] = deque(maxlen=KEPT)
-        """Those that no recording has asked for."""
+        self.samples: deque[Sample] = deque(maxlen=SAMPLES_MAX)
+        """Samples that no recording has fetched."""
         self.stop_asked, self.fault = False, ""
         self._open_until = ExitStack()
-        self._forget()
+        self._reset_state()
 
-    def _forget(self) -> None:
+    def _reset_state(self) -> None:
         self.keep(targets=None, last_time=-np.inf, failed=False, ended=None)
         self.keep(steps=0, late=0, paced=0.0)
 
@@ -131,9 +133,9 @@ class HardwareBridge(SceneController):
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """In what each of the source's actuators is commanded, such as 'length'."""
-        found = {match.index: match.actuator.quantity for match in self.fit.matches}
-        return tuple(found.get(index, "") for index in range(len(self.names)))
+        """Quantity of the commands of each of the source's actuators, such as 'length'."""
+        quantity_by_index = {match.index: match.actuator.quantity for match in self.fit.matches}
+        return tuple(quantity_by_index.get(index, "") for index in range(len(self.names)))
 
     @override
     def start_warnings(self) -> list[str]:
@@ -152,7 +154,7 @@ class HardwareBridge(SceneController):
         }
 
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Open the devices, before the first step; take in what the robot did.
+        """Open the devices, before the first step; receive samples.
 
         Raises:
             DeviceError: A fault or a stop is final: in each further step, after a reset too.
@@ -174,11 +176,11 @@ class HardwareBridge(SceneController):
             except (ConfigError, DeviceError) as error:
                 self.keep(fault=str(error))
                 raise
-        self._take_in()  # other controllers read it in the step
+        self._receive_samples()  # other controllers read it in the step
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
-        """Send the targets of the step, wait for the robot's clock, and take in what it did."""
+        """Send the targets of the step, wait for the robot's clock, and receive samples."""
         del event
         if self.stream is None:
             return
@@ -192,7 +194,7 @@ class HardwareBridge(SceneController):
             self.keep(fault=str(error))
             raise
         finally:
-            self._take_in()
+            self._receive_samples()
 
     def _open(self) -> None:
         if self.stop_asked:
@@ -207,11 +209,11 @@ class HardwareBridge(SceneController):
         self._open_until.callback(atexit.unregister, self._end_with_python)
         self._open_until.enter_context(ended_by_signals())
 
-    def _take_in(self) -> None:
-        found = [] if self.stream is None else self.stream.poll()
-        self.samples.extend(found)
-        if found:
-            self.feedback.write(found[-1], monotonic())
+    def _receive_samples(self) -> None:
+        samples = [] if self.stream is None else self.stream.poll()
+        self.samples.extend(samples)
+        if samples:
+            self.feedback.write(samples[-1], monotonic())
 
     def hold(self) -> None:
         """Send nothing more: the device process holds the robot, and brings it to rest."""
@@ -223,14 +225,14 @@ class HardwareBridge(SceneController):
             self.stream.stop_now()
 
     def cleanup(self) -> None:
-        """Bring the robot to rest within its limits, stop the motors, close the devices.
+        """Return the robot to rest within its limits, stop the motors, close the devices.
 
         The robots of all bridges of the scene go at the same time.
         Called at the end of a session, at errors, Ctrl-C, SIGTERM and SIGHUP, and when Python ends.
         Where nothing is called, since the process is killed or hangs, the device process does so.
 
         Raises:
-            DeviceError: A device failed on the way; not where that ended the run.
+            DeviceError: A device failed during the return, unless that ended the run.
         """
         if self.stream is None:
             return
@@ -241,7 +243,7 @@ class HardwareBridge(SceneController):
                 self.keep(fault=str(error))
                 raise
         finally:
-            self._take_in()
+            self._receive_samples()
             self.keep(end_state=self.stream.state, paced=self.stream.paced, stream=None)
             self._open_until.close()
             lost = self.end_state not in OVER  # nobody knows what the robot does
@@ -249,12 +251,12 @@ class HardwareBridge(SceneController):
                 Sofa.msg_warning(self, self._end_in_words())
 
     def _end_others(self) -> None:
-        """Let the robots of the scene's other bridges go to rest too: nobody feeds them now."""
+        """Send the robots of the scene's other bridges to rest, too: they get no more targets."""
         for node in nodes_of(self.root):
-            for entry in node.objects:
-                if isinstance(entry, HardwareBridge) and entry is not self and entry.stream:
-                    entry.stream.begin_finish()
-                    entry._take_in()
+            for bridge in node.objects:
+                if isinstance(bridge, HardwareBridge) and bridge is not self and bridge.stream:
+                    bridge.stream.begin_finish()
+                    bridge._receive_samples()
 
     def _end_with_python(self) -> None:
         """Clean up for scripts that do not close their session."""
@@ -267,19 +269,19 @@ class HardwareBridge(SceneController):
         return f"{words}{self.robot.name}: {self.end_state.value}"
 
     def reset(self) -> None:
-        """Bring the robot to rest; the next step begins anew, as the first one did."""
+        """Return the robot to rest; the next step starts as the first one did."""
         self.cleanup()
-        self._forget()
+        self._reset_state()
         self.feedback.clear()
 
     def streams(self) -> Iterable[StreamRows]:
-        """See SceneController: every period of the device process, in the robot's units."""
-        found = list(self.samples)
+        """Return all periods of the device process, in the robot's units."""
+        samples = list(self.samples)
         self.samples.clear()
-        return self.rows.of(found)
+        return self.rows.of(samples)
 
     def summary(self, history: History) -> BridgeSummary | None:
-        """See SceneController; None before the session is closed."""
+        """Return the summary, or None before the session is closed."""
         del history
         if self.ended is None:
             return None
@@ -305,6 +307,6 @@ class HardwareBridge(SceneController):
 
 
 def _path(controller: Any) -> str:
-    """As it stands in recordings; empty: the actuators have no controller."""
+    """Return a controller's path in recordings, or "" if there is no controller."""
     path = getattr(controller, "getPathName", None)
     return "" if path is None else str(path()).lstrip("/")

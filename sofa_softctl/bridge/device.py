@@ -47,10 +47,10 @@ class ChannelSetup:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a device is and can do, as found when it was opened."""
+    """Capabilities of a device, read when it was opened."""
 
     description: str
-    """What was found, in words: board, firmware, port."""
+    """Description: board, firmware, port."""
     unit: str
     """Unit of the values of its channels, such as 'us', 'step', 'Pa'."""
     resolution: float
@@ -58,9 +58,9 @@ class Capabilities:
     range: tuple[float, float]
     """Least and greatest value that it takes [device unit]."""
     rate_max: float
-    """Most commands in a second that the line to it carries [Hz]; inf: not known."""
+    """Greatest rate of commands on its line [Hz]; inf if unknown."""
     watchdog: float | None
-    """Silence after which it stops its motors by itself [s]; None: it has no watchdog."""
+    """Silence after which it stops its motors itself [s], or None without a watchdog."""
     acknowledges: bool
     """Whether its feedback says which command it took last."""
     moves: bool = True
@@ -69,10 +69,10 @@ class Capabilities:
     """Whether its positions are measured, and known before the first command; False: it has none,
     or they follow from the commands, as the pulses of a hobby servo do."""
     measures_effort: bool | None = None
-    """Whether its feedback has efforts, which `effort_max` of an actuator bounds; None: what comes
-    will show it."""
+    """Whether its feedback has efforts, which `effort_max` of an actuator bounds; None if the
+    feedback will show it."""
     notes: tuple[str, ...] = ()
-    """What users should know, in sentences, such as a latency timer that slows the line down."""
+    """Notes for users, in sentences, such as on a latency timer that slows the line down."""
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ class Command:
     sequence: int
     """Number of the command, from 0, increasing by one; devices may send it modulo 2^16."""
     time: float
-    """When the values hold, on this computer's monotonic clock [s]."""
+    """Time of the values, on this computer's monotonic clock [s]."""
     values: np.ndarray
     """One value a channel, in the order of `open` [device unit], finite, shape (n,)."""
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """What a device said last."""
+    """Newest feedback of a device."""
 
     time: float
-    """When it arrived, on this computer's monotonic clock [s]."""
+    """Time of arrival, on this computer's monotonic clock [s]."""
     positions: Mapping[int, float] = field(default_factory=dict)
     """Measured or estimated value of channels, by their number [device unit]."""
     efforts: Mapping[int, float] = field(default_factory=dict)
@@ -100,11 +100,11 @@ class Feedback:
     signals: Mapping[str, np.ndarray] = field(default_factory=dict)
     """Whatever else it measures, by name: analogue inputs, pressures, positions of markers."""
     acknowledged: int | None = None
-    """Sequence number of the newest command that it took; None: it does not say."""
+    """Sequence number of the newest accepted command, or None if unknown."""
     device_time: float | None = None
-    """When it measured, on its own clock [s]; None: it does not say."""
+    """Time of the measurement, on the device's clock [s], or None."""
     stopped: str = ""
-    """Why it stopped by itself (watchdog, emergency stop, fault); empty: it did not."""
+    """Reason for its own stop (watchdog, emergency stop, fault), or ""."""
 
 
 class Device(ABC):
@@ -118,12 +118,12 @@ class Device(ABC):
     """
 
     quantities: ClassVar[tuple[str, ...]] = ()
-    """Quantities of actuators for which it is meant, see `quantities`; empty: all."""
+    """Quantities of actuators that it supports, see `quantities`; () for all."""
     modules: ClassVar[tuple[str, ...]] = ()
     """Modules of optional packages that it needs, such as 'serial', for `softctl bridge list`."""
 
     identity: ClassVar[tuple[str, ...]] = ()
-    """Options that say which one it is, such as its port; empty: all. See `identify`."""
+    """Options that identify the device, such as its port; () for all. See `identify`."""
     shared: ClassVar[bool] = False
     """Whether several runs may use it at once, since nothing real moves."""
 
@@ -132,7 +132,7 @@ class Device(ABC):
 
     @classmethod
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
-        """What says which one it is: one run at a time may move it.
+        """Return the identity of the device: one run at a time may move it.
 
         To be overridden where an option has several ways to write the same, such as a computer's.
         Paths need not be: links in them are followed.
@@ -166,7 +166,7 @@ class Device(ABC):
 
     @abstractmethod
     def read(self) -> Feedback | None:
-        """Newest feedback since the last call; None: nothing arrived. Does not wait.
+        """Return the newest feedback since the last call, or None. Does not wait.
 
         The first call after `open` gives the positions of all channels, where the device measures
         them: they are needed before the first `write`.
@@ -179,8 +179,8 @@ class Device(ABC):
     def dropped(self) -> dict[str, int]:
         """Return the number of messages that arrived and could not be used, by reason.
 
-        Such as {'with a wrong checksum': 12}: where it stops as nothing usable comes, the message
-        says so, and does not send people to look for a loose cable.
+        An example is {'with a wrong checksum': 12}: if nothing usable comes, the error says so, and
+        does not send people to look for a loose cable.
         """
         return {}
 
@@ -201,8 +201,8 @@ def explain_silence(dropped: Mapping[str, int], otherwise: str) -> str:
     """Return advice for a device from which nothing usable comes.
 
     Args:
-        dropped: See `Device.dropped`.
-        otherwise: Advice where nothing arrived at all.
+        dropped: Result of `Device.dropped`.
+        otherwise: Advice if nothing arrived.
     """
     reasons = [f"{count} {reason}" for reason, count in dropped.items() if count]
     if not reasons:
@@ -236,20 +236,20 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def capability_fault(found: Any) -> str:
-    """What is wrong with what `Device.open` returned, as 'expected ..., got ...'; empty: nothing.
+def capability_fault(capabilities: Any) -> str:
+    """Describe a fault of a result of `Device.open` as 'expected ..., got ...', or return "".
 
     Args:
-        found: What came, whatever it is.
+        capabilities: Returned object.
     """
-    if not isinstance(found, Capabilities):
-        return f"open: expected Capabilities, got {found!r}"
+    if not isinstance(capabilities, Capabilities):
+        return f"open: expected Capabilities, got {capabilities!r}"
     for name, (holds, expected) in _RULES.items():
-        value = getattr(found, name)
+        value = getattr(capabilities, name)
         try:
-            right = holds(value)
+            is_valid = holds(value)
         except (TypeError, LookupError):  # a text for a number, a number for a pair
-            right = False
-        if not right:
+            is_valid = False
+        if not is_valid:
             return f"Capabilities.{name}: expected {expected}, got {value!r}"
     return ""

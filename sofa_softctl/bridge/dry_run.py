@@ -1,4 +1,4 @@
-"""What everything says in a dry run, in which loopback devices stand in for a robot's."""
+"""Messages of a dry run, in which simulated devices replace a robot's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ DRY_RUN = "dry run: no motor moves"
 
 
 @contextmanager
-def noted(words: str) -> Iterator[None]:
-    """Give errors of the block these words as a note; empty: nothing."""
+def noted(note: str) -> Iterator[None]:
+    """Add a note, if any, to errors of the block."""
     try:
         yield
     except SoftctlError as error:
-        if words:
-            error.add_note(f"{words.capitalize()}.")
+        if note:
+            error.add_note(f"{note.capitalize()}.")
         raise

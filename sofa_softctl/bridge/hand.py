@@ -17,59 +17,61 @@ from sofa_softctl.errors import DeviceError
 
 PERIOD = 0.02
 """Time between two targets [s]; no shorter than a period of the stream."""
-FIRST = 0.5
-"""Time in which devices that measure positions say where the robot is [s]."""
+FIRST_MEASUREMENT_TIMEOUT = 0.5
+"""Timeout of the first measured positions [s]."""
 
 
 def slow_robot(robot: RobotConfig, speed: float) -> RobotConfig:
-    """The same robot, to be moved by hand.
+    """Return the robot with lower rates, for motion by hand.
 
     Args:
         robot: The robot.
-        speed: Share of each actuator's rate that it may have, from above 0 to 1.
+        speed: Fraction of each actuator's rate, above 0, up to 1 [-].
     """
-    actuators = tuple(replace(each, rate=speed * each.rate) for each in robot.actuators)
+    actuators = tuple(replace(actuator, rate=speed * actuator.rate) for actuator in robot.actuators)
     stream = replace(robot.stream, interpolation="linear", lookahead=2, slow_scene="wait")
     return replace(robot, actuators=actuators, stream=stream)
 
 
 def widened(
-    robot: RobotConfig, beyond: float, capabilities: Mapping[str, Capabilities]
+    robot: RobotConfig, excess_fraction: float, capabilities: Mapping[str, Capabilities]
 ) -> RobotConfig:
-    """The same robot with wider limits, while its zeros are not known yet.
+    """Return the robot with wider limits, before its zeros are calibrated.
 
     Args:
         robot: The robot.
-        beyond: Share of each actuator's range by which it may leave it at both ends, as far as its
-            device takes such values.
-        capabilities: Of each device, by its name.
+        excess_fraction: Excess at both ends, as a fraction of each actuator's range [-],
+            limited by the range of its device.
+        capabilities: Capabilities of each device, by name.
     """
     return replace(
         robot,
         actuators=tuple(
-            _widened(actuator, beyond, capabilities[actuator.device])
+            _with_wider_limits(actuator, excess_fraction, capabilities[actuator.device])
             for actuator in robot.actuators
         ),
     )
 
 
-def _widened(actuator: ActuatorConfig, beyond: float, device: Capabilities) -> ActuatorConfig:
+def _with_wider_limits(
+    actuator: ActuatorConfig, excess_fraction: float, device: Capabilities
+) -> ActuatorConfig:
     low, high = actuator.position_min, actuator.position_max
-    more = beyond * (high - low)
-    wide = np.array([low - more, high + more])
+    excess = excess_fraction * (high - low)
+    wide = np.array([low - excess, high + excess])
     values = actuator.map.to_device(wide)
-    taken = np.clip(values, *device.range)
-    inside = 1e-6 * more * np.array([1.0, -1.0])  # rounding must not lead out of the range again
-    wide = np.where(taken == values, wide, actuator.map.from_device(taken) + inside)
-    least, most = min(low, float(wide[0])), max(high, float(wide[1]))
-    return replace(actuator, position_min=least, position_max=most)
+    clipped = np.clip(values, *device.range)
+    inside = 1e-6 * excess * np.array([1.0, -1.0])  # rounding must not lead out of the range again
+    wide = np.where(clipped == values, wide, actuator.map.from_device(clipped) + inside)
+    lower, upper = min(low, float(wide[0])), max(high, float(wide[1]))
+    return replace(actuator, position_min=lower, position_max=upper)
 
 
 class Hand:
-    """Moves actuators by hand; `tick` must be called again and again, also while nothing moves.
+    """Moves actuators by hand; `tick` must be called repeatedly, also while nothing moves.
 
     Args:
-        stream: The device process, that of a `slow_robot`.
+        stream: Device process of a `slow_robot`.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -81,36 +83,36 @@ class Hand:
         rates = np.array([(actuator.rate, actuator.jump) for actuator in self.actuators])
         self._step = np.minimum(rates[:, 0] * self.period, 0.5 * rates[:, 1])
         self.last: Sample | None = None
-        """What the device process said last."""
+        """Last sample of the device process."""
         self.measured_at_start = self._measure()
-        """Where devices say that the robot is before it moves [unit], NaN: unknown, shape (n,)."""
+        """Measured positions before the motion [unit], NaN if unknown, shape (n,)."""
         rest = np.array([actuator.rest for actuator in self.actuators])
-        known = np.isfinite(self.measured_at_start)
-        start = np.where(known, self.measured_at_start, rest)
+        is_measured = np.isfinite(self.measured_at_start)
+        start = np.where(is_measured, self.measured_at_start, rest)
         self.goal = np.clip(start, self.low, self.high)
-        """Where the actuators are to go [unit], shape (n,)."""
+        """Goals of the actuators [unit], shape (n,)."""
         self.rest = rest
-        """Where they go at the end [unit], shape (n,)."""
+        """Positions at the end [unit], shape (n,)."""
         self._target = self.goal.copy()
         self._count = 0
 
     def _measure(self) -> np.ndarray:
-        found = np.full(len(self.actuators), np.nan)
-        end = monotonic() + FIRST
-        while monotonic() < end and not np.isfinite(found).all():
+        positions = np.full(len(self.actuators), np.nan)
+        end = monotonic() + FIRST_MEASUREMENT_TIMEOUT
+        while monotonic() < end and not np.isfinite(positions).all():
             for sample in self.stream.poll():
-                found = np.where(np.isfinite(sample.measured), sample.measured, found)
+                positions = np.where(np.isfinite(sample.measured), sample.measured, positions)
             sleep(self.period)
-        return found
+        return positions
 
     def tick(self) -> None:
-        """Send the next target on the way to the goal, and wait for the robot: about `period`.
+        """Send the next target towards the goal, and wait for the robot: about `period`.
 
         Raises:
-            DeviceError: The robot was held or stopped; the message says why.
+            DeviceError: The robot was held or stopped; the message has the reason.
         """
-        way = np.clip(self.goal - self._target, -self._step, self._step)
-        self._target = self._target + way
+        step = np.clip(self.goal - self._target, -self._step, self._step)
+        self._target = self._target + step
         self.stream.send(self._count * self.period, self._target)
         self._count += 1
         self.stream.pace()
@@ -119,18 +121,18 @@ class Hand:
 
     @property
     def command(self) -> np.ndarray:
-        """What was sent last [unit], NaN before the first command, shape (n,)."""
+        """Last command [unit], NaN before the first one, shape (n,)."""
         if self.last is None:
             return np.full(len(self.goal), np.nan)
         return self.last.command
 
     @property
     def arrived(self) -> bool:
-        """Whether all actuators have been sent to their goals."""
+        """True if the last command equals all goals."""
         return bool((np.abs(self.command - self.goal) <= 1e-9 * (self.high - self.low)).all())
 
     def go(self, index: int, position: float) -> float:
-        """Set the goal of an actuator; beyond its limits, to the limit. It moves with `tick`.
+        """Set the goal of an actuator, clipped to its limits. It moves with `tick`.
 
         Returns:
             The goal [its unit].
@@ -143,14 +145,14 @@ class Hand:
 
 @contextmanager
 def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[Hand]:
-    """A hand on a `slow_robot`, which goes to `Hand.rest` at the end.
+    """Control a `slow_robot` by hand; it goes to `Hand.rest` at the end.
 
-    Whatever the block raises, and Ctrl-C on the way to rest too, stops all devices at once, where
+    Any error of the block, and Ctrl-C during the return, stops all devices immediately, where
     they are.
 
     Args:
         robot: The robot.
-        dry_run: Whether loopback devices stand in for all devices.
+        dry_run: Whether loopback devices replace all devices.
 
     Raises:
         DeviceError: See `Stream`.

@@ -10,8 +10,8 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
-from sofa_softctl.bridge.course.checks import TOLERANCE
-from sofa_softctl.bridge.quantities import from_scene
+from sofa_softctl.bridge.course.checks import LIMIT_TOLERANCE
+from sofa_softctl.bridge.quantities import scene_factor
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
 from sofa_softctl.units import Units
@@ -39,19 +39,19 @@ def motion_of(
     units: Units | None = None,
     speed: float = 1.0,
 ) -> Motion:
-    """The motion in a recording.
+    """Read the motion of a recording.
 
     Args:
         robot: The robot's configuration.
         record: The recording.
-        channel: Its channel with a column for each actuator; None: `inverse.displacement` for
+        channel: Channel with a column for each actuator; by default `inverse.displacement` for
             actuators in lengths, angles or volumes, `inverse.effort` for others.
-        columns: Name of the actuator in each column; empty: those that the recording names.
-        units: Units of the recorded scene; None: those that the recording names.
-        speed: How many times faster than recorded.
+        columns: Name of the actuator in each column; by default from the recording.
+        units: Units of the recorded scene; by default from the recording.
+        speed: Factor on the recorded speed [-].
 
     Raises:
-        RecordError: It lacks a channel, an actuator or units, or the channel is something else.
+        RecordError: A channel, an actuator or units are missing, or the channel is wrong.
     """
     if units is None:
         if "units" not in record.metadata:
@@ -62,7 +62,7 @@ def motion_of(
         units = Units.parse(record.metadata["units"])
     if not len(record.time):
         raise RecordError("The recording has no steps.")
-    found = []
+    columns_by_actuator = []
     for actuator in robot.actuators:
         name = channel or (
             "inverse.displacement" if actuator.quantity in DISPLACEMENTS else "inverse.effort"
@@ -70,13 +70,15 @@ def motion_of(
         table = _table(record, name, actuator, units)
         names = list(columns) or _names(record, name)
         column = _column(names, name, table.shape[1], actuator)
-        found.append(table[:, column] * from_scene(actuator.quantity, actuator.unit, units))
+        columns_by_actuator.append(
+            table[:, column] * scene_factor(actuator.quantity, actuator.unit, units)
+        )
     time = (record.time - record.time[0]) * units.in_si("time") / speed
-    return Motion(time, np.column_stack(found))
+    return Motion(time, np.column_stack(columns_by_actuator))
 
 
 def _table(record: Record, name: str, actuator: ActuatorConfig, units: Units) -> np.ndarray:
-    """Values of a channel, shape (n, m), which must be what the actuator is commanded in."""
+    """Return a channel, shape (n, m), which must have the quantity of the actuator's commands."""
     if name not in record.channels:
         raise RecordError(
             f"The recording has no channel '{name}'.{did_you_mean(name, record.channels)} It has: "
@@ -86,8 +88,8 @@ def _table(record: Record, name: str, actuator: ActuatorConfig, units: Units) ->
     values, unit = record.channels[name], record.units[name]
     if unit == "lambda":
         raise RecordError(
-            f"The channel '{name}' holds SOFA's multipliers, which are no efforts. Take an effort, "
-            "such as inverse.effort, or a displacement."
+            f"The channel '{name}' holds SOFA's multipliers, which are not efforts. Take an "
+            "effort, such as inverse.effort, or a displacement."
         )
     if values.dtype.kind != "U" and values.ndim == 1:  # a Data with a single number
         values = values[:, None]
@@ -95,12 +97,14 @@ def _table(record: Record, name: str, actuator: ActuatorConfig, units: Units) ->
         raise RecordError(
             f"The channel '{name}' has shape {values.shape}: expected a column for each actuator."
         )
-    known = {
-        family: {word for each in family for word in (each, units.symbol(each))}
+    units_by_family = {
+        family: {word for quantity in family for word in (quantity, units.symbol(quantity))}
         for family in (DISPLACEMENTS, EFFORTS)
     }
-    own, other = (DISPLACEMENTS, EFFORTS)[:: 1 if actuator.quantity in DISPLACEMENTS else -1]
-    if unit in known[other] - known[own]:
+    valid_units, other_units = (DISPLACEMENTS, EFFORTS)[
+        :: 1 if actuator.quantity in DISPLACEMENTS else -1
+    ]
+    if unit in units_by_family[other_units] - units_by_family[valid_units]:
         raise RecordError(
             f"The channel '{name}' is in {unit}, but '{actuator.name}' of the robot is commanded "
             f"in {actuator.quantity}. Take another channel, or another quantity."
@@ -109,7 +113,7 @@ def _table(record: Record, name: str, actuator: ActuatorConfig, units: Units) ->
 
 
 def _names(record: Record, channel: str) -> list[str]:
-    """Names of a channel's columns: those of its controller, or of a bridge that followed it."""
+    """Return names of a channel's columns, from its controller or a bridge that followed it."""
     path = channel.rpartition(".")[0]
     if names := json.loads(record.metadata.get(f"{path}.actuators", "[]")):
         return list(names)
@@ -123,10 +127,10 @@ def _column(names: Sequence[str], channel: str, count: int, actuator: ActuatorCo
     if not names and count == 1:
         names = [actuator.name]
     if len(names) != count:
-        said = f"{len(names)} names" if names else "none of their names"
+        description = f"{len(names)} names" if names else "none of their names"
         raise RecordError(
-            f"The channel '{channel}' has {count} columns, and {said} are known. Name the actuator "
-            "of each column: --columns upper,lower."
+            f"The channel '{channel}' has {count} columns, and {description} are known. Name the "
+            "actuator of each column: --columns upper,lower."
         )
     if actuator.name not in names:
         raise RecordError(
@@ -143,29 +147,42 @@ def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
         Warnings: accelerations that are exceeded, which the device process smooths.
 
     Raises:
-        RecordError: What exceeds positions, jumps or rates, one line each, with times.
+        RecordError: Positions, jumps or rates are exceeded; one line each, with times.
     """
     errors: list[str] = []
     warnings: list[str] = []
     steps = np.diff(motion.time)
     for actuator, x in zip(robot.actuators, motion.targets.T, strict=True):
-        unit, moved = actuator.unit, np.abs(np.diff(x))
-        speed = moved / steps
-        faster = np.abs(np.diff(np.diff(x) / steps)) / (0.5 * (steps[1:] + steps[:-1]))
+        unit, change = actuator.unit, np.abs(np.diff(x))
+        speed = change / steps
+        acceleration = np.abs(np.diff(np.diff(x) / steps)) / (0.5 * (steps[1:] + steps[:-1]))
         low, high = actuator.position_min, actuator.position_max
-        slack = TOLERANCE * (high - low)
-        out = (x < low - slack) | (x > high + slack)
-        found = (
+        slack = LIMIT_TOLERANCE * (high - low)
+        is_outside = (x < low - slack) | (x > high + slack)
+        checks = (
             (~np.isfinite(x), x, "is", "", f"from {low:g} to {high:g} {unit}"),
-            (out, x, "is at", unit, f"from {low:g} to {high:g} {unit}"),
-            (_over(moved, actuator.jump), moved, "jumps by", unit, f"{actuator.jump:g} {unit}"),
-            (_over(speed, actuator.rate), speed, "moves at", f"{unit}/s", f"{actuator.rate:g}"),
+            (is_outside, x, "is at", unit, f"from {low:g} to {high:g} {unit}"),
+            (
+                _exceeds(change, actuator.jump),
+                change,
+                "jumps by",
+                unit,
+                f"{actuator.jump:g} {unit}",
+            ),
+            (_exceeds(speed, actuator.rate), speed, "moves at", f"{unit}/s", f"{actuator.rate:g}"),
         )
-        for beyond, values, what, of, limit in found:
-            text = _text(actuator.name, motion.time, beyond, values, what, of)
+        for is_exceeded, values, verb, unit_text, limit in checks:
+            text = _describe_excess(
+                actuator.name, motion.time, is_exceeded, values, verb, unit_text
+            )
             errors += [f"{text}; allowed: {limit}."] if text else []
-        beyond, limit = _over(faster, actuator.acceleration), f"{actuator.acceleration:g}"
-        text = _text(actuator.name, motion.time, beyond, faster, "accelerates by", f"{unit}/s2")
+        is_exceeded, limit = (
+            _exceeds(acceleration, actuator.acceleration),
+            f"{actuator.acceleration:g}",
+        )
+        text = _describe_excess(
+            actuator.name, motion.time, is_exceeded, acceleration, "accelerates by", f"{unit}/s2"
+        )
         warnings += [f"{text}; allowed: {limit}. The robot rounds this off."] if text else []
     if not np.isfinite(motion.targets).all():
         advice = (
@@ -183,16 +200,16 @@ def check_motion(robot: RobotConfig, motion: Motion) -> list[str]:
     return warnings
 
 
-def _over(values: np.ndarray, limit: float) -> np.ndarray:
-    found: np.ndarray = values > limit * (1.0 + TOLERANCE)
-    return found
+def _exceeds(values: np.ndarray, limit: float) -> np.ndarray:
+    is_over: np.ndarray = values > limit * (1.0 + LIMIT_TOLERANCE)
+    return is_over
 
 
-def _text(
-    name: str, time: np.ndarray, beyond: np.ndarray, values: np.ndarray, what: str, unit: str
+def _describe_excess(
+    name: str, time: np.ndarray, is_exceeded: np.ndarray, values: np.ndarray, verb: str, unit: str
 ) -> str:
-    """What exceeds a limit most, and when; empty: nothing does."""
-    rows: Sequence[int] = np.flatnonzero(beyond).tolist()
+    """Describe the largest excess and its time, or return ""."""
+    rows: Sequence[int] = np.flatnonzero(is_exceeded).tolist()
     if not rows:
         return ""
     later = len(time) - len(values)  # differences belong to the later time
@@ -204,4 +221,4 @@ def _text(
             f", in {len(rows)} rows from t = {time[rows[0] + later]:.4g} to "
             f"{time[rows[-1] + later]:.4g} s"
         )
-    return f"'{name}' {what} {values[worst]:.4g} {unit}".rstrip() + f" {when}"
+    return f"'{name}' {verb} {values[worst]:.4g} {unit}".rstrip() + f" {when}"

@@ -14,7 +14,7 @@ from sofa_softctl.bridge.motion import Motion
 def play(stream: Stream, motion: Motion) -> Iterator[tuple[int, list[Sample]]]:
     """Send the targets of a motion in real time, until the last one was reached.
 
-    Gives, after each target, the number of targets sent, and what the device process did since.
+    Yields, after each target, the number of targets sent and the samples since the last one.
 
     Args:
         stream: The device process.
@@ -30,7 +30,7 @@ def play(stream: Stream, motion: Motion) -> Iterator[tuple[int, list[Sample]]]:
 
 
 def _targets(stream: Stream, motion: Motion) -> Iterator[tuple[float, np.ndarray]]:
-    """All targets, and then the last one as often as targets wait in the device process."""
+    """Yield all targets, then the last one until the device process has played all."""
     yield from zip(motion.time.tolist(), motion.targets, strict=True)
     last, step = motion.time[-1], np.median(np.diff(motion.time)) if len(motion.time) > 1 else 0.01
     for wait in range(1, 2 * stream.robot.stream.lookahead + 1):

@@ -19,24 +19,24 @@ UNITS: dict[str, dict[str, float]] = {
 """Units of each quantity, with their size in SI units."""
 
 
-def factor(quantity: str, unit: str) -> float:
-    """Size of a unit in SI units.
+def si_factor(quantity: str, unit: str) -> float:
+    """Return the size of a unit in SI units.
 
     Raises:
         ConfigError: The quantity or the unit is unknown; the known ones are listed.
     """
-    for name, known in ((quantity, UNITS), (unit, UNITS.get(quantity, {}))):
-        if name not in known:
-            kind = "quantity" if known is UNITS else f"unit of {quantity}"
+    for name, valid in ((quantity, UNITS), (unit, UNITS.get(quantity, {}))):
+        if name not in valid:
+            kind = "quantity" if valid is UNITS else f"unit of {quantity}"
             raise ConfigError(
-                f"there is no {kind} '{name}'.{did_you_mean(name, known)} Known: {', '.join(known)}"
+                f"there is no {kind} '{name}'.{did_you_mean(name, valid)} Known: {', '.join(valid)}"
             )
     return UNITS[quantity][unit]
 
 
-def from_scene(quantity: str, unit: str, scene: Units) -> float:
-    """Factor from a scene's unit of a quantity to another unit of it.
+def scene_factor(quantity: str, unit: str, scene: Units) -> float:
+    """Return the factor from a scene's unit of a quantity to another unit of it.
 
     Angles are in radians in every scene; volumes in its unit of length to the third power.
     """
-    return scene.in_si(quantity) / factor(quantity, unit)
+    return scene.in_si(quantity) / si_factor(quantity, unit)

@@ -1,4 +1,4 @@
-"""Devices by name: built-in ones, those of the folder `devices`, and those of plugins."""
+"""Devices by name: built-in ones, and devices of plugins."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DEVICES: Registry[type[Device]] = Registry(
     error=ConfigError,
     unknown="there is no device '{name}'.{hint} Known: {known}",  # follows "FILE, line N: "
 )
-"""Classes of devices, imported when they are asked for."""
+"""Classes of devices, imported on demand."""
 
 
 def find(name: str) -> type[Device]:
-    """The class of that name.
+    """Return the device class of a name.
 
     Raises:
-        ConfigError: There is none; the known ones are listed.
+        ConfigError: The name is unknown; the known ones are listed.
     """
     return DEVICES.find(name)

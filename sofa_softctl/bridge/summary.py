@@ -33,7 +33,7 @@ class BridgeSummary(Summary):
     """One hardware bridge over a run."""
 
     name: str
-    """Its path."""
+    """Path of the bridge in the scene."""
     robot: str
     """Name of the robot."""
     dry_run: bool
@@ -45,24 +45,24 @@ class BridgeSummary(Summary):
     missed: int
     """Periods that were left out, since the one before took too long."""
     jitter: Times
-    """Of |start - deadline| of a period."""
+    """|start - deadline| of a period."""
     latency: Times
-    """From the end of a step to the first command that contains its target, without the delay by
+    """Time from the end of a step to the first command with its target, without the delay by
     `lookahead`."""
     round_trip: Times
-    """From a command to its acknowledgement; NaN: no device acknowledges."""
+    """Time from a command to its acknowledgement; NaN if no device acknowledges."""
     steps: int
     """Steps whose targets were sent."""
     late: int
-    """Of these, those for which the robot waited."""
+    """Number of these for which the robot waited."""
     waited: float
     """Time for which the robot's clock waited for the scene [s]."""
     paced: float
     """Time for which the scene waited for the robot's clock [s]."""
     faults: tuple[str, ...]
-    """Why the robot was held or stopped."""
+    """Reasons for holding or stopping the robot."""
     notes: tuple[str, ...]
-    """What users should know: no real-time priority, no watchdog, ..."""
+    """Notes for users: no real-time priority, no watchdog, ..."""
 
     @override
     def report(self, units: dict[str, str]) -> Report:
@@ -82,7 +82,7 @@ def summarise(
     paced: float = 0.0,
     faults: Sequence[str] = (),
 ) -> BridgeSummary:
-    """Summary of a stream that has finished."""
+    """Summarise a finished stream."""
     return BridgeSummary(
         name=name,
         robot=robot,
@@ -103,10 +103,10 @@ def summarise(
 
 
 def bridge_report(summary: BridgeSummary) -> Report:
-    """Table and lines of a summary."""
+    """Return the table and the lines of a summary."""
     rows = [
-        (what, *(_ms(value) for value in (times.p50, times.p99, times.worst)))
-        for what, times in (
+        (label, *(_ms(value) for value in (times.p50, times.p99, times.worst)))
+        for label, times in (
             ("start of a period, off its deadline", summary.jitter),
             ("from the scene to the wire", summary.latency),
             ("from the wire to the acknowledgement", summary.round_trip),
@@ -149,17 +149,17 @@ def draw_bridge(
 ) -> None:
     """Draw a run.
 
-    Left, by quantity: what was sent to each actuator, and what it measured, dashed, over the
+    Left, by quantity: command of each actuator, and its measured position, dashed, over the
     robot's clock. Right: how far periods were off their deadlines, and how long targets took to the
     wire.
 
     Args:
         figure: An empty matplotlib figure.
-        names: Of the actuators.
-        quantities: Of their positions, such as "length".
+        names: Names of the actuators.
+        quantities: Quantities of their positions, such as "length".
         history: The bridge's outputs.
-        statistics: Of the stream; None: it has not finished.
-        title: What stands above it.
+        statistics: Statistics of the stream, or None before its end.
+        title: Title.
     """
     time = history["robot_time"][:, 0]
     kinds = list(dict.fromkeys(quantities))
@@ -168,8 +168,8 @@ def draw_bridge(
     grid = figure.add_gridspec(rows, 2, width_ratios=(1.35, 1.0))
     for row, kind in enumerate(kinds):
         axes = figure.add_subplot(grid[row : row + 1 if len(kinds) > 1 else rows, 0])
-        chosen = [number for number, each in enumerate(quantities) if each == kind]
-        _plot_positions(axes, time, names, chosen, kind, history)
+        indices = [number for number, quantity in enumerate(quantities) if quantity == kind]
+        _plot_positions(axes, time, names, indices, kind, history)
         if row == 0:
             axes.set_title(title.capitalize(), loc="left")
     if statistics is None:
@@ -187,12 +187,12 @@ def _plot_positions(
     axes: Axes,
     time: np.ndarray,
     names: Sequence[str],
-    chosen: Sequence[int],
+    indices: Sequence[int],
     quantity: str,
     history: History,
 ) -> None:
     command, measured = history["command"], history["measured"]
-    for number in chosen:
+    for number in indices:
         color = colors.actuator(number)
         axes.plot(time, command[:, number], color=color, lw=1.3, label=names[number])
         axes.plot(time, measured[:, number], "--", color=color, lw=1.3, label="_")

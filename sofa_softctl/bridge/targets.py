@@ -1,4 +1,4 @@
-"""What a scene asks of a robot after each step: efforts or displacements of its actuators."""
+"""Targets of a robot from a scene after each step: efforts or displacements of actuators."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _EXPECTED = (
 
 
 def find_source(bridge: Any, source: Any) -> tuple[Any, list[Any]]:
-    """What drives the actuators, and these.
+    """Find the controller of the actuators, and the actuators.
 
     Args:
         bridge: The HardwareBridge.
-        source: A controller or a list of components; None: the only controller of the scene that
+        source: A controller or a list of components; by default the scene's only controller that
             drives any, in a scene without one all its actuators.
 
     Raises:
@@ -37,50 +37,50 @@ def find_source(bridge: Any, source: Any) -> tuple[Any, list[Any]]:
         return _only_source(bridge)
     if isinstance(source, list | tuple):
         source = SimpleNamespace(actuators=list(source))
-    found = driven_by(source)
-    if not found:
-        shown = getattr(source, "actuators", source)
-        options.wrong(bridge, "source", _EXPECTED, shown)
-    return source, found
+    components = driven_by(source)
+    if not components:
+        value = getattr(source, "actuators", source)
+        options.wrong(bridge, "source", _EXPECTED, value)
+    return source, components
 
 
 def _only_source(bridge: Any) -> tuple[Any, list[Any]]:
-    entries = [entry for node in nodes_of(bridge.root) for entry in node.objects]
-    driving = [entry for entry in entries if driven_by(entry)]
-    if len(driving) > 1:
-        names = ", ".join(repr(entry.getPathName()) for entry in driving)
+    objects = [component for node in nodes_of(bridge.root) for component in node.objects]
+    controllers = [component for component in objects if driven_by(component)]
+    if len(controllers) > 1:
+        names = ", ".join(repr(component.getPathName()) for component in controllers)
         options.wrong(bridge, "source", "the controller to follow", None, f"These drive: {names}.")
-    if driving:
-        return driving[0], driven_by(driving[0])
-    known = [
-        entry
-        for entry in entries
-        if entry.getClassName() in QUANTITIES
-        and entry.getClassName() != "PositionConstraint"  # effectors are made of them
+    if controllers:
+        return controllers[0], driven_by(controllers[0])
+    components = [
+        component
+        for component in objects
+        if component.getClassName() in QUANTITIES
+        and component.getClassName() != "PositionConstraint"  # effectors are made of them
     ]
-    if not known:
+    if not components:
         advice = "Make the bridge after them."
         options.wrong(bridge, "source", f"{_EXPECTED}, as the scene has none so far", None, advice)
-    return SimpleNamespace(actuators=known), known
+    return SimpleNamespace(actuators=components), components
 
 
 DISPLACEMENTS = ("displacement", "volumeGrowth")
 EFFORTS = ("force", "pressure")
-"""Data of components, which are also the names of what their `value` may be, in `valueType`."""
+"""Data of components, which are also values of their `valueType`."""
 
 
 class Targets:
     """Reads the targets of a robot from a scene.
 
     An output Data of the controller that is named as what is asked for (`displacement`, `effort`)
-    comes first: it is that of the step, while SOFA's cables write their displacement a step late.
+    comes first: it belongs to the step, while SOFA's cables write their displacement a step late.
     Otherwise it is the component's `value` where that imposes it, and its own Data where not.
 
     Args:
         root: Root of the scene.
-        controller: What drives the actuators; None: nobody is known.
+        controller: Controller of the actuators, or None.
         components: The actuators, in the controller's order.
-        matches: Those of the robot, in its order.
+        matches: Matches with the robot's actuators, in its order.
     """
 
     def __init__(
@@ -90,13 +90,13 @@ class Targets:
         self._sources = [_reader(root, controller, components, match) for match in matches]
 
     def read(self) -> np.ndarray:
-        """Targets at the end of the step [the robot's units], shape (n_actuators,).
+        """Return the targets at the end of the step [the robot's units], shape (n_actuators,).
 
         Raises:
             SceneError: Data has fewer numbers than actuators.
         """
-        found: np.ndarray = np.array([read() for read in self._sources]) * self._factors
-        return found
+        targets: np.ndarray = np.array([read() for read in self._sources]) * self._factors
+        return targets
 
 
 def _reader(
@@ -105,19 +105,21 @@ def _reader(
     component, index = components[match.index], match.index
     output = getattr(controller, "outputs", {}).get(match.source)
     if output is not None and np.shape(output.value) == (len(components),):
-        return lambda: _number(output, index)
+        return lambda: _number_at(output, index)
     effort = match.source == "effort"
     scale = 1.0 / effort_factor(root, component) if effort else 1.0
-    kind = next(name for name in (EFFORTS if effort else DISPLACEMENTS) if _has(component, name))
-    if _has(component, "valueType") and component.valueType.value == kind:
-        chosen = component.findData("valueIndex")
-        place = 0 if chosen is None else int(chosen.value)
-        return lambda: scale * _number(component.value, place)
-    data = component.findData(kind)
-    return lambda: scale * _number(data, 0)
+    data_name = next(
+        name for name in (EFFORTS if effort else DISPLACEMENTS) if _has_data(component, name)
+    )
+    if _has_data(component, "valueType") and component.valueType.value == data_name:
+        value_index = component.findData("valueIndex")
+        position = 0 if value_index is None else int(value_index.value)
+        return lambda: scale * _number_at(component.value, position)
+    data = component.findData(data_name)
+    return lambda: scale * _number_at(data, 0)
 
 
-def _number(data: Any, index: int) -> float:
+def _number_at(data: Any, index: int) -> float:
     values = np.ravel(data.value)
     if index >= len(values):
         raise SceneError(
@@ -127,5 +129,5 @@ def _number(data: Any, index: int) -> float:
     return float(values[index])
 
 
-def _has(component: Any, name: str) -> bool:
+def _has_data(component: Any, name: str) -> bool:
     return component.findData(name) is not None

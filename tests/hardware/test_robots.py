@@ -9,7 +9,7 @@ from sofa_softctl.bridge.config.file import read_robot
 from sofa_softctl.bridge.config.fit import fit
 from sofa_softctl.bridge.config.scene_actuators import actuators_of
 from sofa_softctl.bridge.config.setup import channels
-from sofa_softctl.bridge.quantities import from_scene
+from sofa_softctl.bridge.quantities import scene_factor
 from sofa_softctl.scene.session.session import Session
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +62,6 @@ def test_what_a_scene_asks_for_is_within_the_robots_limits(name):
             targets.append(np.array(inverse.outputs["displacement"].value))
         units = session.units
     for actuator, column in zip(robot.actuators, np.transpose(targets), strict=True):
-        column = column * from_scene(actuator.quantity, actuator.unit, units)
+        column = column * scene_factor(actuator.quantity, actuator.unit, units)
         assert actuator.position_min <= column.min() <= column.max() <= actuator.position_max
         assert np.abs(np.diff(column)).max() <= actuator.jump

@@ -20,7 +20,7 @@ from sofa_softctl.errors import StudyError
 
 
 class Beginnings:
-    """Keeps the session of the last run, for those that begin as it did."""
+    """Keeps the session of the last run, for runs that begin in the same way."""
 
     def __init__(self) -> None:
         self._key = ""
@@ -35,24 +35,26 @@ class Beginnings:
     ) -> Iterator[Any]:
         """A session that is warmed up, with the Data of `parameters` set.
 
-        It is kept where there is a warm-up and every controller can return to a snapshot: the next
+        It is kept if there is a warm-up and every controller can return to a snapshot: the next
         run with the same parameters of createScene begins from it, bit for bit as a new session
         would. Otherwise it is closed at the end of the block.
 
         Args:
-            scenario: What to open.
-            parameters: Of createScene, and Data.
+            scenario: Scenario to open.
+            parameters: Parameters of createScene, and Data.
             output: Gets what was printed until then, also when it was printed before.
         """
-        own, data = split(parameters)
-        key = json.dumps([scenario.scene, scenario.backend, scenario.warmup, own], sort_keys=True)
+        scene_parameters, data = split(parameters)
+        key = json.dumps(
+            [scenario.scene, scenario.backend, scenario.warmup, scene_parameters], sort_keys=True
+        )
         try:
             if key == self._key:
                 self._session.restore(self._snapshot)
                 self._settings.restore()
                 output.write(self._said)
             else:
-                self._open(scenario, own, key)
+                self._open(scenario, scene_parameters, key)
                 self._said, self._settings = output.text, Settings()
             set_data(self._session, data)
             yield self._session
@@ -66,29 +68,29 @@ class Beginnings:
         self.close()
         # Without folders: runs of a project that was copied, or sent to a cluster, are the same.
         scene = os.path.basename(scenario.scene)
-        what = [scene, scenario.backend, scenario.warmup, parameters]
-        seed(original(json.dumps(what, sort_keys=True, ensure_ascii=False)))
+        content = [scene, scenario.backend, scenario.warmup, parameters]
+        seed(original(json.dumps(content, sort_keys=True, ensure_ascii=False)))
         self._session = opened(scenario, parameters)
         self._session.step(scenario.warmup)
         if scenario.warmup and can_branch(self._session):
             self._snapshot, self._key = self._session.snapshot(), key
 
     def close(self, error: BaseException | None = None) -> None:
-        """Close the session that is kept; after an error, without those of its clean-up."""
+        """Close the stored session; after an error, without errors of its clean-up."""
         session, self._session, self._key = self._session, None, ""
         if session is not None:
             session.__exit__(type(error) if error else None, error, None)
 
 
 def can_branch(session: Any) -> bool:
-    """Whether a session can return to a snapshot with all that its controllers remember."""
+    """Return True if a session can return to a snapshot, with all its controllers."""
     if session.backend.name != "embedded":
         return False
     from sofa_softctl.runtime.core.component import Component
 
     return all(
-        getattr(type(one), "snapshot", Component.snapshot) is not Component.snapshot
-        for one in session.controllers
+        getattr(type(controller), "snapshot", Component.snapshot) is not Component.snapshot
+        for controller in session.controllers
     )
 
 
@@ -101,8 +103,10 @@ def seed(name: str) -> None:
 
 def split(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters of createScene, and Data that are set later: those with a dot in their names."""
-    own = {name: value for name, value in parameters.items() if "." not in name}
-    return own, {name: value for name, value in parameters.items() if name not in own}
+    scene_parameters = {name: value for name, value in parameters.items() if "." not in name}
+    return scene_parameters, {
+        name: value for name, value in parameters.items() if name not in scene_parameters
+    }
 
 
 def opened(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
@@ -118,18 +122,18 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
     """Set Data by their paths, such as 'finger/cable.value'.
 
     Raises:
-        StudyError: There is no such Data.
+        StudyError: A component or Data is missing.
     """
     from sofa_softctl.scene.graph.nodes import path_of
 
     if not values:
         return
     owners = {
-        path: entry
+        path: owner
         for node in session.nodes()
-        for path, entry in (
+        for path, owner in (
             (path_of(node), node),
-            *((path_of(entry, node), entry) for entry in node.objects),
+            *((path_of(owner, node), owner) for owner in node.objects),
         )
     }
     for name, value in values.items():
@@ -139,20 +143,20 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
                 f"the scene has no component '{path}'.{did_you_mean(path, owners)} "
                 f"It has: {', '.join(sorted(filter(None, owners)))}."
             )
-        found = owners[path].findData(data)
-        if found is None:
-            known = [each.getName() for each in owners[path].getDataFields()]
+        data_field = owners[path].findData(data)
+        if data_field is None:
+            names = [field.getName() for field in owners[path].getDataFields()]
             raise StudyError(
-                f"'{path}' of the scene has no Data '{data}'.{did_you_mean(data, known)}"
+                f"'{path}' of the scene has no Data '{data}'.{did_you_mean(data, names)}"
             )
-        counts = owners[path].follows(found) if hasattr(owners[path], "follows") else "step"
+        counts = owners[path].follows(data_field) if hasattr(owners[path], "follows") else "step"
         if counts == "start":
             raise StudyError(
                 f"'{name}' is read at the start alone, so that a value set later changes nothing. "
                 "Make it a parameter of createScene."
             )
-        found.value = value
-        if hasattr(found, "where"):
-            found.where = None  # no line of the scene
+        data_field.value = value
+        if hasattr(data_field, "where"):
+            data_field.where = None  # no line of the scene
         if counts == "reinit":
             owners[path].reinit()

@@ -1,4 +1,4 @@
-"""What a study costs, from a few of its runs."""
+"""Estimate of a study's cost, from a few of its runs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sofa_softctl.batch.execution.driver import missing_runs, row_of
 from sofa_softctl.batch.execution.run_one import Task, failed, run_one
 from sofa_softctl.batch.study.study import Study
 
-TRIED = 4
-"""Runs that are done, beside a first one, which compiles."""
+TRIAL_COUNT = 4
+"""Number of runs, in addition to a first one, which compiles."""
 ELSEWHERE = "none"
 """A token that no folder has: recordings come with their rows."""
 ROW_BYTES = 120.0
-"""Of a row in Parquet files of many rows, with some ten parameters and measures [bytes]."""
+"""Size of a row in Parquet files of many rows, with about ten parameters and measures [bytes]."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the runs cost that have no row yet."""
+    """Cost of the runs that have no row yet."""
 
     runs: int
     """Runs of the study."""
     missing: int
-    """Those without a row."""
+    """Number of runs without a row."""
     seconds: float
     """Computing time of a run, mean of those that were tried [s]."""
     total: float
@@ -42,13 +42,13 @@ class Estimate:
 
 
 def estimate(
-    study: Study, done: Mapping[str, str], executor: Executor, *, check: bool = True
+    study: Study, status_by_run: Mapping[str, str], executor: Executor, *, check: bool = True
 ) -> Estimate:
     """Check a study, and try a few of the missing runs, evenly among them; no row is written.
 
     Args:
         study: The study.
-        done: Status of each run that has a row.
+        status_by_run: Status of each run that has a row.
         executor: Does the runs; `executor.count` at once, else one.
         check: Whether to check the study first.
 
@@ -56,28 +56,30 @@ def estimate(
         StudyError: No run can succeed, see `check_study`.
     """
     runs = sum(1 for _ in study.runs())
-    missing = sum(1 for _ in missing_runs(study, done))
+    missing = sum(1 for _ in missing_runs(study, status_by_run))
     if missing and check:
         check_study(study, executor)
-    places = {k * missing // TRIED for k in range(TRIED)}
-    picked = [run for place, run in enumerate(missing_runs(study, done)) if place in places]
+    indices = {k * missing // TRIAL_COUNT for k in range(TRIAL_COUNT)}
+    picked = [
+        run for index, run in enumerate(missing_runs(study, status_by_run)) if index in indices
+    ]
     seconds, space, wrong = [], [], 0
     with tempfile.TemporaryDirectory() as name:
         for number, run in enumerate(picked[:1] + picked):
             record = Path(name) / f"{run.id}.mcap"
-            kept = "" if study.record == "none" else str(record)
-            task = Task(study.scenario, run, kept, study.record == "failures", ELSEWHERE)
+            record_path = "" if study.record == "none" else str(record)
+            task = Task(study.scenario, run, record_path, study.record == "failures", ELSEWHERE)
             row = row_of(executor.submit(run_one, task), task)
             if number:
                 seconds.append(row.get("seconds") or study.limits.seconds or 0.0)
                 space.append(float(record.stat().st_size if record.exists() else 0))
                 wrong += failed(row)
-    each = sum(seconds) / max(len(seconds), 1)
+    mean_seconds = sum(seconds) / max(len(seconds), 1)
     return Estimate(
         runs=runs,
         missing=missing,
-        seconds=each,
-        total=each * missing / max(getattr(executor, "count", 1), 1),
+        seconds=mean_seconds,
+        total=mean_seconds * missing / max(getattr(executor, "count", 1), 1),
         disk=missing * (ROW_BYTES + sum(space) / max(len(space), 1)),
         failed=wrong,
         tried=len(picked),

@@ -20,14 +20,14 @@ _LINES = 1
 
 
 class Output:
-    """What was printed so far, of megabytes the end."""
+    """Printed text of a run; of megabytes, only the end."""
 
     def __init__(self, file: TailFile) -> None:
         self._file = file
 
     @property
     def text(self) -> str:
-        """The end of it."""
+        """End of the text."""
         _flush()
         return self._file.text()
 
@@ -45,18 +45,18 @@ def captured() -> Iterator[Output]:
     """
     file = output_file()
     _flush()
-    kept = {fd: os.dup(fd) for fd in (1, 2)}
+    copies = {fd: os.dup(fd) for fd in (1, 2)}
     try:
-        for fd in kept:
+        for fd in copies:
             os.dup2(file.fileno(), fd)
         _set_line_buffered()
         with redirect_stdout(_stream(1)), redirect_stderr(_stream(2)):
             yield Output(file)
     finally:
         _flush()
-        for fd, before in kept.items():
-            os.dup2(before, fd)
-            os.close(before)
+        for fd, copy in copies.items():
+            os.dup2(copy, fd)
+            os.close(copy)
 
 
 def _stream(fd: int) -> TextIOWrapper:
@@ -89,7 +89,7 @@ class Settings:
         self._values = [get() for get, _ in _SETTINGS]
 
     def restore(self) -> None:
-        """Set them to what they were."""
+        """Restore the settings."""
         for (_, put), value in zip(_SETTINGS, self._values, strict=True):
             put(value)
 
@@ -132,9 +132,9 @@ def _set_filters(filters: list[Any]) -> None:
 
 
 def _umask() -> int:
-    found = os.umask(0o077)  # it can be read by setting it alone
-    os.umask(found)
-    return found
+    mask = os.umask(0o077)  # it can be read by setting it alone
+    os.umask(mask)
+    return mask
 
 
 _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
@@ -148,4 +148,4 @@ _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
     (np.geterrcall, np.seterrcall),
     (np.get_printoptions, lambda value: np.set_printoptions(**value)),
 )
-"""How to read each setting, and how to set it."""
+"""Functions that read and set each setting."""

@@ -20,14 +20,14 @@ from sofa_softctl.batch.study.study import Study
 
 
 def repeated(task: Task, executor: Executor) -> Row:
-    """The row of a run that is done again, with its columns as in the table."""
+    """Repeat a run, and return its row with the columns of the table."""
     row = row_of(executor.submit(run_one, task), task)
     row.pop("sources", None)
     return columns_of(row)
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Columns in which two rows of a run differ by a bit, but for those of time and `digest`.
+    """Return the columns in which two rows of a run differ by a bit, except times and `digest`.
 
     Where a process is ended at a limit, or dies, is a matter of time, too: `output` and `traceback`
     of such rows may differ.
@@ -42,20 +42,20 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
 
 
 def bits(value: Any) -> Any:
-    """What is equal where values are, bit for bit: NaN too, and 0 is not -0."""
+    """Return a key that is equal if values are, bit for bit: also for NaN, and 0 is not -0."""
     if isinstance(value, list):
-        return [bits(each) for each in value]
+        return [bits(item) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value or None  # no text is as good as an empty one
     return struct.pack("<d", value)
 
 
 def local_workers(study: Study, count: int | None, cluster: str = "") -> LocalExecutor:
-    """Processes of this computer, with the limits of a study.
+    """Start processes of this computer, with the limits of a study.
 
     Args:
         study: The study.
-        count: Their number; None: one a core.
+        count: Number of processes; by default one per core.
         cluster: Address of a scheduler whose workers do the runs: then there is one process here,
             which checks the study. Empty: none.
 
@@ -69,15 +69,15 @@ def local_workers(study: Study, count: int | None, cluster: str = "") -> LocalEx
 
 @contextmanager
 def study_workers(
-    study: Study, here: LocalExecutor, cluster: str
+    study: Study, local: LocalExecutor, cluster: str
 ) -> Iterator[tuple[LocalExecutor | ClusterExecutor, tuple[str, ...] | None]]:
-    """The executor of a study's runs, and the files that they read; None: to be looked for.
+    """Yield the executor of a study's runs, and the files that they read, or None if unknown.
 
     The files of a study for a cluster are looked for here: its workers may not see them.
 
     Args:
         study: The study.
-        here: See `local_workers`.
+        local: See `local_workers`.
         cluster: Address of a Dask scheduler; empty: the runs are done here.
 
     Raises:
@@ -85,9 +85,9 @@ def study_workers(
         ClusterError: The cluster cannot be used, see `ClusterExecutor`.
     """
     if not cluster:
-        yield here, None
+        yield local, None
         return
-    sources = check_study(study, here)
+    sources = check_study(study, local)
     files = [*sources, *study.files, *study.plugins]
     seconds, memory = study.limits.seconds, study.limits.memory
     with workers(0, cluster, files, seconds=seconds, memory=memory) as executor:

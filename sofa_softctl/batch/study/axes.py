@@ -16,7 +16,7 @@ Value = Any
 
 
 DIGITS = 12
-"""Of values whose last digits depend on the processor, as powers do: names of runs must not."""
+"""Significant digits of values whose last digits depend on the processor, as powers do."""
 
 
 class Axis(Protocol):
@@ -27,7 +27,7 @@ class Axis(Protocol):
         """Numbers that `at` takes: 1, or the entries of a vector."""
 
     def grid(self) -> list[Value]:
-        """Its values in a grid.
+        """Return the values in a grid.
 
         Raises:
             ValueError: It has none, since it says no `count`.
@@ -46,13 +46,13 @@ class Values:
     size: int = 1
 
     def grid(self) -> list[Value]:
-        """Its values in a grid."""
+        """Return the values in a grid."""
         return list(self.values)
 
     def at(self, u: np.ndarray) -> list[Value]:
-        """See `Axis`: each as often as the others."""
+        """Return values at quantiles, each with the same frequency."""
         last = len(self.values) - 1
-        return [self.values[min(int(each), last)] for each in u[:, 0] * len(self.values)]
+        return [self.values[min(int(position), last)] for position in u[:, 0] * len(self.values)]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Range:
         return np.size(self.low)
 
     def grid(self) -> list[Value]:
-        """See `Axis`: from `low` to `high`, both included; of vectors, along the line between."""
+        """Return values from `low` to `high`, both included; vectors along the line between."""
         if self.count is None:
             raise ValueError("count")
         steps = np.linspace(0.0, 1.0, self.count) if self.count > 1 else np.array([0.5])
@@ -88,13 +88,13 @@ class Range:
         end = high + 1.0 if self.whole else high  # each whole number as often
         u = u.reshape(-1, *low.shape)
         if self.log:
-            found = rounded(low * (end / low) ** u)
+            values = rounded(low * (end / low) ** u)
         else:
-            found = low + (end - low) * u
+            values = low + (end - low) * u
         if self.whole:
-            found = np.floor(found)
-        found = np.clip(found, low, high)
-        return list((found.astype(int) if self.whole else found).tolist())
+            values = np.floor(values)
+        values = np.clip(values, low, high)
+        return list((values.astype(int) if self.whole else values).tolist())
 
 
 @dataclass(frozen=True)
@@ -112,18 +112,18 @@ class Normal:
         return np.size(self.mean)
 
     def grid(self) -> list[Value]:
-        """Its values in a grid."""
+        """Return the values in a grid."""
         raise ValueError("normal")
 
     def at(self, u: np.ndarray) -> list[Value]:
-        """See `Axis`; beyond 8 standard deviations nothing is drawn."""
+        """Return values at quantiles, within 8 standard deviations."""
         mean = np.array(self.mean, dtype=float)
         z = np.clip(ndtri(u.reshape(-1, *mean.shape)), -8.0, 8.0)
         return list(rounded(mean + np.asarray(self.deviation) * z).tolist())
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
-    """Values with `DIGITS` significant digits, shape as given."""
+    """Round values to `DIGITS` significant digits, same shape."""
     texts = np.char.mod(f"%.{DIGITS}g", values)
     return texts.astype(float)
 
@@ -133,7 +133,7 @@ WAYS = ("values", "range", "normal")
 
 
 def read_axis(fields: Fields) -> Axis | None:
-    """A parameter; None: something is wrong with it."""
+    """Read a parameter; return None if it is wrong."""
     before = len(fields.faults.found)
     ways = [key for key in WAYS if key in fields.values]
     axis: Axis | None = None
@@ -152,37 +152,37 @@ def read_axis(fields: Fields) -> Axis | None:
 
 
 def _values(fields: Fields) -> Axis | None:
-    found = fields.get("values", "values = [1, 2]; or range = [1, 2]; or normal = [1, 0.1]")
+    values = fields.get("values", "values = [1, 2]; or range = [1, 2]; or normal = [1, 0.1]")
     if "values" not in fields.values:
         return None
-    if not isinstance(found, list) or not found:
+    if not isinstance(values, list) or not values:
         fields.wrong("values", "a list of values, at least one", "Write them in [...].")
         return None
-    kinds = [_kind(value) for value in found]
+    kinds = [_kind(value) for value in values]
     for number, kind in enumerate(kinds):
         if not kind or kind != kinds[0]:
             fields.faults.wrong(
                 (*fields.path, "values", number),
                 "finite numbers; or texts; or true and false; or lists of numbers, all as long",
-                found[number],
+                values[number],
                 "Write values of one kind.",
             )
             return None
-    return Values(tuple(found))
+    return Values(tuple(values))
 
 
 def _kind(value: Any) -> str:
-    """What values of one parameter have in common; empty: it can be no value."""
+    """Return the kind of a value, or "" if it is invalid."""
     if isinstance(value, bool | str):
         return type(value).__name__
     if isinstance(value, list):
-        numbers = bool(value) and all(number_of(each) is not None for each in value)
+        numbers = bool(value) and all(number_of(item) is not None for item in value)
         return f"{len(value)} numbers" if numbers else ""
     return "" if number_of(value) is None else "number"
 
 
 def _range(fields: Fields) -> Axis | None:
-    ends = _two(fields, "range", "[low, high], two numbers or two lists of numbers")
+    ends = _read_pair(fields, "range", "[low, high], two numbers or two lists of numbers")
     count = fields.whole(
         "count",
         "a whole number from 1: values in a grid",
@@ -205,18 +205,20 @@ def _range(fields: Fields) -> Axis | None:
 
 
 def _normal(fields: Fields) -> Axis | None:
-    found = _two(fields, "normal", "[mean, standard deviation], two numbers or lists of numbers")
-    if found is None:
+    pair = _read_pair(
+        fields, "normal", "[mean, standard deviation], two numbers or lists of numbers"
+    )
+    if pair is None:
         return None
-    if not (np.array(found[1], dtype=float) > 0.0).all():
+    if not (np.array(pair[1], dtype=float) > 0.0).all():
         fields.wrong("normal", "a standard deviation above 0", "Use 'values' for a fixed value.")
-    return Normal(*found)
+    return Normal(*pair)
 
 
-def _two(fields: Fields, key: str, expected: str) -> tuple[Any, Any] | None:
-    """Two numbers, or two vectors of one length."""
-    found = fields.get(key, "")
-    pair = found if isinstance(found, list) and len(found) == 2 else []
+def _read_pair(fields: Fields, key: str, expected: str) -> tuple[Any, Any] | None:
+    """Read two numbers, or two vectors of one length."""
+    value_pair = fields.get(key, "")
+    pair = value_pair if isinstance(value_pair, list) and len(value_pair) == 2 else []
     kinds = {_kind(value) for value in pair}
     if len(kinds) != 1 or kinds & {"", "bool", "str"}:
         fields.wrong(key, expected, "Write both, with a comma between.")

@@ -27,7 +27,7 @@ def design(
         axes: The parameters.
         method: One of `METHODS`.
         count: Number of samples; of grids and lists there are as many as they have.
-        seed: Of the samples.
+        seed: Seed of the samples.
 
     Raises:
         ValueError: An axis has no values for a grid, or the lists have different lengths.

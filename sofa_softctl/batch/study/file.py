@@ -27,9 +27,9 @@ STUDY = FileKind(
     tables=("sampling", "warmup", "measures", "limits", "keep"),
     named=("parameters",),
 )
-"""For messages."""
+"""Kind of file, for messages."""
 MOST_RUNS = 10_000_000
-"""Of one study."""
+"""Greatest number of runs of a study."""
 MEGABYTE = 1e6
 
 
@@ -47,8 +47,8 @@ def parse_study(text: str, path: str, folder: Path) -> Study:
     """The study of a file's text.
 
     Args:
-        text: What is in the file.
-        path: Its name, for messages.
+        text: Content of the file.
+        path: Path of the file, for messages.
         folder: To which names of files in it are relative.
 
     Raises:
@@ -63,10 +63,10 @@ def study_of(data: Any, faults: Faults, folder: Path, text: str, name: str) -> S
 
     Args:
         data: The document.
-        faults: Where its errors go.
+        faults: Collects its errors.
         folder: To which names of files in it are relative.
         text: The document as a text.
-        name: Name of a study that has none of its own.
+        name: Default name of the study.
 
     Raises:
         StudyError: As `read_study`.

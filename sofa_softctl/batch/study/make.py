@@ -52,24 +52,24 @@ def make_study(
         parameters: Values of each parameter of createScene, or of each Data, by its path with a
             dot, such as "finger/cable.value": a list, a `Range`, or a `Normal`. Vectors are lists
             of numbers.
-        measures: What is measured, by column: "CONTROLLER.FIELD" of a controller's summary, such as
+        measures: Measures, by column: "CONTROLLER.FIELD" of a controller's summary, such as
             "inverse.error_last", or a function of `session`, `summary` or `record`. None: every
             number of the summaries.
         success: The measure that is true where a run succeeded; when left out, controllers say so.
         steps: Steps of a run, or
         duration: its simulated time [time]; else the scene's DURATION.
-        warmup: Steps before a run begins, done once for runs that differ in Data alone.
-        method: How values are combined: every combination; the first values of all, then the
+        warmup: Steps before a run begins, done once for runs that differ only in Data.
+        method: Combination of values: every combination; the first values of all, then the
             second ones ...; or samples.
         count: Number of samples.
-        seed: Of the samples.
+        seed: Seed of the samples.
         seconds: Longest computing time of a run, with loading and compiling [s].
         memory: Most resident memory of its process [MB]; Linux only.
         steps_most: A run that needs more steps, by its duration and dt, fails before it begins.
-        record: Which runs leave a recording.
-        backend: What runs the scene.
+        record: Runs with a recording.
+        backend: Backend that runs the scene.
         plugins: Plugin files that workers load.
-        name: Of the study; that of the file when left out.
+        name: Name of the study; by default from the file.
 
     Returns:
         The study. `run` writes it to its folder as a file, so that `softctl batch` and `softctl
@@ -108,7 +108,7 @@ def make_study(
 
 
 def _axis_table(axis: Any) -> Any:
-    """The table [parameters.NAME] of an axis."""
+    """Return the table [parameters.NAME] of an axis."""
     if isinstance(axis, Range):
         flags = {"log": axis.log, "whole": axis.whole}
         return {"range": [axis.low, axis.high], "count": axis.count} | flags
@@ -118,18 +118,18 @@ def _axis_table(axis: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value with the types of a TOML document, as far as it has them, without keys of None."""
+    """Convert a value to types of a TOML document, without keys of None."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items() if each is not None}
+        return {str(key): _plain(item) for key, item in value.items() if item is not None}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple | range):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
-def _reference(function: Any, what: str) -> str:
-    """'FILE.py:NAME' of a function, as workers import it; texts are left as they are.
+def _reference(function: Any, label: str) -> str:
+    """Return 'FILE.py:NAME' of a function, as workers import it; texts stay unchanged.
 
     Raises:
         StudyError: It is not at the top level of a file.
@@ -146,10 +146,10 @@ def _reference(function: Any, what: str) -> str:
         elif "<locals>" in name:
             reason = f"got one within '{name.partition('.')[0]}'"
         raise StudyError(
-            f"{what}: expected a function at the top level of a Python file, from which workers "
+            f"{label}: expected a function at the top level of a Python file, from which workers "
             f"import it; {reason}: {function!r:.80}. Write it there with 'def', or name it as "
             "'FILE.py:NAME'."
         )
     path = os.path.realpath(file)
-    here = os.path.relpath(path)
-    return f"{path if here.startswith(os.pardir) else here}:{name}"
+    relative = os.path.relpath(path)
+    return f"{path if relative.startswith(os.pardir) else relative}:{name}"

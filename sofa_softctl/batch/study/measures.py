@@ -15,17 +15,17 @@ from sofa_softctl.base.user_module import import_file
 from sofa_softctl.errors import StudyError
 from sofa_softctl.status import Verdict
 
-GIVEN = ("session", "summary", "record")
-"""What a measure function may ask for, by the names of its parameters."""
+MEASURE_ARGUMENTS = ("session", "summary", "record")
+"""Names of parameters that a measure function may have."""
 
 
 def is_function(measure: str) -> bool:
-    """Whether a measure is 'FILE.py:NAME'."""
+    """Return True if a measure is 'FILE.py:NAME'."""
     return ".py:" in measure
 
 
 def check_function(measure: str) -> None:
-    """Check that there is a function 'FILE.py:NAME' that asks for what there is.
+    """Check that a function 'FILE.py:NAME' exists, with valid parameters.
 
     Raises:
         StudyError: There is none.
@@ -36,68 +36,68 @@ def check_function(measure: str) -> None:
 def check_measures(measures: Mapping[str, str], summary: Any) -> None:
     """Check that the summary of a short run has the measures, as far as that can be known.
 
-    Names that runs of other lengths may have, such as those of statuses, are not refused.
+    Names that runs of other lengths may have, such as names of statuses, are not refused.
 
     Raises:
-        StudyError: It has not.
+        StudyError: A measure is missing.
     """
     fields = _fields(summary)
     leaves = dict(_leaves(fields, ""))
-    known = {part for leaf in (*leaves, *_empty(fields, "")) for part in _parts(leaf)}
+    paths = {part for leaf in (*leaves, *_empty(fields, "")) for part in _parts(leaf)}
     for name, text in measures.items():
         if is_function(text):
             continue
         owner = text.rpartition(".")[0]
         optional = [part for part in _parts(text)[:-1] if leaves.get(part, 0) is None]
-        if text in known or optional or owner.rpartition(".")[2] in _COUNTED:
+        if text in paths or optional or owner.rpartition(".")[2] in _COUNTED:
             continue
         raise StudyError(
             f"the measure '{name}': the summary of a run has no '{text}'."
-            f"{did_you_mean(text, known)} It has: {', '.join(sorted(leaves)) or 'nothing'}."
+            f"{did_you_mean(text, paths)} It has: {', '.join(sorted(leaves)) or 'nothing'}."
         )
 
 
 _OF_RUN = ("steps", "time", "verdict")
-"""Fields of the run itself, which have columns of their own."""
+"""Fields of the run itself, which have separate columns."""
 _COUNTED = ("statuses", "limits_met", "lost")
 """Fields whose own fields differ from run to run."""
 
 
 def _parts(path: str) -> list[str]:
-    """A path and all that it lies in, the outermost first."""
+    """Return a path and all paths that contain it, the outermost first."""
     ends = [place for place, sign in enumerate(path) if sign in ".[" and place]
     return [path[:end] for end in (*ends, len(path))]
 
 
 def needs_record(measures: Mapping[str, str]) -> bool:
-    """Whether a measure asks for the record of its run."""
+    """Return True if a measure asks for the record of its run."""
     return any("record" in _parameters(text) for text in measures.values() if is_function(text))
 
 
-def measured(measures: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of all measures, numbers, texts, or lists of numbers.
+def measured(measures: Mapping[str, str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of all measures: numbers, texts, or lists of numbers.
 
     Args:
         measures: Each by its column: 'CONTROLLER.FIELD' of a summary, such as
             'inverse.error_last' or 'inverse.goal.reached[0]', a field of `RunSummary` such as
             'steps', or 'FILE.py:NAME'. Empty: every number of the summaries, by their paths.
-        given: `GIVEN`.
+        arguments: Values of `MEASURE_ARGUMENTS`.
 
     Raises:
-        StudyError: There is no such field, or it is no plain value.
+        StudyError: A field is missing, or not a plain value.
     """
-    fields = _fields(given["summary"])
+    fields = _fields(arguments["summary"])
     if not measures:
-        said = {path: value for path, value in fields.items() if path not in _OF_RUN}
-        return {path: value for path, value in _leaves(said, "") if _is_number(value)}
+        controllers = {path: value for path, value in fields.items() if path not in _OF_RUN}
+        return {path: value for path, value in _leaves(controllers, "") if _is_number(value)}
     return {
-        name: plain(_called(text, given) if is_function(text) else _field(fields, text), text)
+        name: plain(_call(text, arguments) if is_function(text) else _field(fields, text), text)
         for name, text in measures.items()
     }
 
 
 def verdict_of(measures: Mapping[str, Any], success: str) -> Verdict:
-    """Whether a run succeeded, as a measure says.
+    """Return the verdict of a run by a measure of success.
 
     Args:
         measures: Values of all measures.
@@ -120,31 +120,33 @@ def verdict_of(measures: Mapping[str, Any], success: str) -> Verdict:
 
 
 def _fields(summary: Any) -> dict[str, Any]:
-    """Summaries by the paths of their controllers, and the fields of the run itself."""
-    found: dict[str, Any] = summary.to_dict()
-    controllers = {path.lstrip("/"): said for path, said in found["controllers"].items()}
-    own = {name: found[name] for name in _OF_RUN}
-    return own | controllers
+    """Return summaries by path of the controller, and the fields of the run itself."""
+    summary_fields: dict[str, Any] = summary.to_dict()
+    controllers = {
+        path.lstrip("/"): fields for path, fields in summary_fields["controllers"].items()
+    }
+    run_fields = {name: summary_fields[name] for name in _OF_RUN}
+    return run_fields | controllers
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _leaves(each, f"{path}.{key}" if path else str(key))
+        for key, item in value.items():
+            yield from _leaves(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
-        for number, each in enumerate(value):
-            yield from _leaves(each, f"{path}[{number}]")
+        for number, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{number}]")
     else:
         yield path, value
 
 
 def _empty(value: Any, path: str) -> Iterator[str]:
-    """Paths of lists and tables without entries."""
+    """Yield the paths of lists and tables without entries."""
     if isinstance(value, Mapping | list | tuple) and not value:
         yield path
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _empty(each, f"{path}.{key}" if path else str(key))
+        for key, item in value.items():
+            yield from _empty(item, f"{path}.{key}" if path else str(key))
 
 
 def _field(fields: Mapping[str, Any], path: str) -> Any:
@@ -167,7 +169,7 @@ def _field(fields: Mapping[str, Any], path: str) -> Any:
 
 @lru_cache
 def _function(measure: str) -> Callable[..., Any]:
-    """The function of 'FILE.py:NAME'.
+    """Import the function of 'FILE.py:NAME'.
 
     Raises:
         StudyError: There is none.
@@ -181,24 +183,24 @@ def _function(measure: str) -> Callable[..., Any]:
 
 def _parameters(measure: str) -> list[str]:
     names = list(inspect.signature(_function(measure)).parameters)
-    unknown = [name for name in names if name not in GIVEN]
+    unknown = [name for name in names if name not in MEASURE_ARGUMENTS]
     if unknown:
         raise StudyError(
             f"the measure '{measure}' asks for '{unknown[0]}'. Measures may ask for: "
-            f"{', '.join(GIVEN)}."
+            f"{', '.join(MEASURE_ARGUMENTS)}."
         )
     return names
 
 
-def _called(measure: str, given: Mapping[str, Any]) -> Any:
-    return _function(measure)(**{name: given[name] for name in _parameters(measure)})
+def _call(measure: str, arguments: Mapping[str, Any]) -> Any:
+    return _function(measure)(**{name: arguments[name] for name in _parameters(measure)})
 
 
 def plain(value: Any, name: str) -> Any:
-    """The value of a measure as a table has it; None: there is none.
+    """Convert the value of a measure to a plain value.
 
     Raises:
-        StudyError: It is no number, text, or list of numbers or of texts.
+        StudyError: The value is not a number, text, or list of numbers or of texts.
     """
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()

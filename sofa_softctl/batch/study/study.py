@@ -17,27 +17,27 @@ ID_LENGTH = 16
 
 @dataclass(frozen=True)
 class Scenario:
-    """What every run of a study shares: the part that goes to the workers with each task."""
+    """Common part of all runs of a study, sent to the workers with each task."""
 
     scene: str = ""
-    """Scene file; empty: `function` is called instead."""
+    """Scene file, or "" to call `function` instead."""
     function: str = ""
     """'FILE.py:NAME' of a function that takes the parameters by keyword, and returns a dict of
     measures."""
     steps: int | None = None
-    """Steps of a run; None: `duration`."""
+    """Steps of a run, or None for `duration`."""
     duration: float | None = None
-    """Simulated time of a run [time]; None, too: the scene's DURATION."""
+    """Simulated time of a run [time]; without steps and duration, the scene's DURATION."""
     warmup: int = 0
-    """Steps before a run begins; done once for runs that differ in Data alone."""
+    """Steps before a run begins; done once for runs that differ only in Data."""
     steps_most: int | None = None
-    """A run that needs more steps than these fails before it begins; None: any."""
+    """Steps above which a run fails before it begins, or None for no limit."""
     backend: str = "embedded"
     """'embedded' or 'sofa'."""
     measures: Mapping[str, str] = field(default_factory=dict)
-    """What is measured, by column; see `measures.measured`. Empty: all numbers of summaries."""
+    """Measures by column, see `measures.measured`; {} for all numbers of summaries."""
     success: str = ""
-    """The measure that is true where a run succeeded; empty: the verdict of the run says so."""
+    """Measure that is true if a run succeeded, or "" for the verdict of the run."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Limits:
     """Limits of each run; one that exceeds them is a row with that status."""
 
     seconds: float | None = None
-    """Computing time [s]; None: any."""
+    """Computing time [s], or None for no limit."""
     memory: float | None = None
-    """Resident memory of its process [bytes]; None: any. Embedded processes only."""
+    """Resident memory of its process [bytes], or None. Embedded processes only."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Run:
     """One run of a study."""
 
     index: int
-    """Its number in the study, from 0."""
+    """Number of the run in the study, from 0."""
     id: str
-    """Its name: the same parameters have the same one, in every study of this scenario."""
+    """Name of the run: the same for the same parameters, in every study of this scenario."""
     parameters: Mapping[str, Any]
-    """Of createScene or of the function; with a dot in the name, Data that is set after the
+    """Parameters of createScene or the function; with a dot in the name, Data set after the
     warm-up, such as 'inverse.effectorGoal'."""
 
 
@@ -68,23 +68,23 @@ class Study:
     """A study, of a TOML file by `read_study`, or of Python by `make_study`."""
 
     name: str
-    """Its name, from which its folder is named."""
+    """Name of the study and its folder."""
     scenario: Scenario
-    """What its runs share."""
+    """Common part of its runs."""
     axes: Mapping[str, Axis]
-    """Its parameters."""
+    """Parameters by name."""
     method: str = "grid"
-    """How they are combined: one of `parameters.design.METHODS`."""
+    """Combination of their values: one of `design.METHODS`."""
     count: int | None = None
-    """Number of samples; grids and lists have as many runs as they have."""
+    """Number of samples; grids and lists need none."""
     seed: int = 0
-    """Of the samples."""
+    """Seed of the samples."""
     limits: Limits = Limits()
-    """Of each run."""
+    """Limits of each run."""
     record: Literal["none", "failures", "all"] = "none"
-    """Which runs leave a recording."""
+    """Runs with a recording."""
     movie: Literal["none", "failures"] = "none"
-    """Which runs leave a movie."""
+    """Runs with a movie."""
     plugins: tuple[str, ...] = ()
     """Plugin files that workers load."""
     files: tuple[str, ...] = ()
@@ -95,21 +95,21 @@ class Study:
     """Folder of that file, to which the names of files in it are relative."""
 
     def runs(self) -> Iterator[Run]:
-        """Its runs, in the order of the design; those with the same parameters once."""
-        seen: set[str] = set()
+        """Yield the runs in the order of the design, each set of parameters once."""
+        names: set[str] = set()
         for parameters in design(self.axes, self.method, count=self.count, seed=self.seed):
             name = run_id(self.scenario, parameters)
-            if name not in seen:
-                yield Run(len(seen), name, parameters)
-                seen.add(name)
+            if name not in names:
+                yield Run(len(names), name, parameters)
+                names.add(name)
 
 
 def run_id(scenario: Scenario, parameters: Mapping[str, Any]) -> str:
-    """Name of a run: a digest of its parameters and its length."""
-    what = {
+    """Return the name of a run: a digest of its parameters and its length."""
+    content = {
         "parameters": dict(parameters),
         "length": [scenario.steps, scenario.duration, scenario.warmup],
         "backend": scenario.backend,
     }
-    text = json.dumps(what, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]

@@ -37,7 +37,7 @@ class StudyFolder:
 
     Args:
         path: The folder, NAME.study; it is made.
-        study: Its study.
+        study: Study of the folder.
 
     Raises:
         StudyError: It is another study's, another driver works in it, or it cannot be written.
@@ -46,13 +46,13 @@ class StudyFolder:
     def __init__(self, path: Path, study: Study) -> None:
         self.path, self.study = path, study
         self.digest = ""
-        """Of what rows are made of since `begin`: files that its first run reads, package,
+        """Digest of the sources of rows since `begin`: files that its first run reads, package,
         versions."""
         self.token = uuid.uuid4().hex
-        """In its lock file, by which workers know the folder."""
+        """Token in its lock file, by which workers recognise the folder."""
         with writing(path, StudyError):
             path.mkdir(parents=True, exist_ok=True)
-            self._lock = self._locked()
+            self._lock = self._open_lock()
         try:
             self.about = self._read_about()
             self._python: dict[str, tuple[int, int]] = {}
@@ -67,12 +67,12 @@ class StudyFolder:
         return self.path / "records"
 
     def changes(self) -> list[str]:
-        """What has changed since rows were made, in words; empty: nothing, or there are none."""
+        """Describe changes since rows were made; [] without changes or rows."""
         if not self.about["sources"]:
             return []
         others = [
             f"the study has {_OTHER[name]} now"
-            for name, value in self._measured().items()
+            for name, value in self._measured_parts().items()
             if self.about.get(name, value) != value
         ]
         return others + changes_since(self.path, self.about)
@@ -102,14 +102,14 @@ class StudyFolder:
             sources: Files that its first run reads.
             runs: Number of runs.
         """
-        own = self._digests(sources)
+        new_digests = self._digests(sources)
         made = made_of()
         self._watch(sources)
-        text = json.dumps([sorted(own.values()), made["package"], made["versions"]])
+        text = json.dumps([sorted(new_digests.values()), made["package"], made["versions"]])
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
         paths = (self.path.parent / name for name in self.about["sources"])
-        kept = {name: digest for name, digest in self._digests(paths).items() if digest}
-        self.about |= made | self._measured() | {"sources": kept | own}
+        old_digests = {name: digest for name, digest in self._digests(paths).items() if digest}
+        self.about |= made | self._measured_parts() | {"sources": old_digests | new_digests}
         self.about["blas_kernels"] = blas_kernels()
         self.about |= {
             "runs": runs,
@@ -155,10 +155,10 @@ class StudyFolder:
 
     def _digests(self, paths: Iterable[str | Path]) -> dict[str, str]:
         """Digests of files by their places."""
-        found = {place_of(path, self.path): digest_of_file(path) for path in paths}
-        return dict(sorted(found.items()))
+        digests = {place_of(path, self.path): digest_of_file(path) for path in paths}
+        return dict(sorted(digests.items()))
 
-    def _measured(self) -> dict[str, Any]:
+    def _measured_parts(self) -> dict[str, Any]:
         scenario = self.study.scenario
         functions = {
             name: self._function(text) if is_function(text) else text
@@ -177,19 +177,19 @@ class StudyFolder:
 
     def _read_about(self) -> dict[str, Any]:
         new = {"format": FORMAT, "study": self.study.name, "id": uuid.uuid4().hex, "sources": {}}
-        found = read_about(self.path)
-        if found and found["study"] != self.study.name:
+        about = read_about(self.path)
+        if about and about["study"] != self.study.name:
             raise StudyError(
-                f"'{self.path}' holds the study '{found['study']}', not '{self.study.name}'. "
+                f"'{self.path}' holds the study '{about['study']}', not '{self.study.name}'. "
                 "Choose another folder."
             )
-        return new | made_of() | found
+        return new | made_of() | about
 
     def _write_about(self) -> None:
         with replacing(self.path / "about.json", StudyError) as temporary:
             temporary.write_text(json.dumps(self.about, indent=1), encoding="utf-8")
 
-    def _locked(self) -> IO[bytes]:
+    def _open_lock(self) -> IO[bytes]:
         file = open(self.path / LOCK, "ab")  # noqa: SIM115 - closed by `release`
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -205,7 +205,7 @@ class StudyFolder:
         return file
 
     def release(self) -> None:
-        """Let another driver work in it."""
+        """Release the folder for another driver."""
         self._lock.close()
 
     def __enter__(self) -> Self:
@@ -216,14 +216,14 @@ class StudyFolder:
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """What is written down about the rows of a study's folder; empty: nothing yet.
+    """Read the facts about the rows of a study's folder, or return {} if there are none.
 
     Raises:
         StudyError: It cannot be read, or is of another version.
     """
     file = path / "about.json"
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        about = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
@@ -231,39 +231,39 @@ def read_about(path: Path) -> dict[str, Any]:
             f"'{file}' cannot be read: {error}. Without it, the rows beside it are taken as they "
             "are: delete it, or choose another folder."
         ) from error
-    if not isinstance(found, Mapping) or found.get("format") != FORMAT:
+    if not isinstance(about, Mapping) or about.get("format") != FORMAT:
         raise StudyError(
             f"'{file}' is of another version of this package, or no file of a study. Choose "
             "another folder."
         )
-    return dict(found)
+    return dict(about)
 
 
 def changes_since(path: Path, about: Mapping[str, Any]) -> list[str]:
-    """Versions and files that are not those of which the rows of a folder were made, in words.
+    """Describe versions and files that have changed since the rows of a folder were made.
 
     Args:
         path: The folder.
-        about: What is written down about its rows.
+        about: Facts about its rows.
     """
     now = made_of()
-    found = [
+    changes = [
         f"{name} {then} is {now['versions'].get(name, 'gone')} now"
         for name, then in about["versions"].items()
         if now["versions"].get(name) != then
     ]
     if about["package"] != now["package"]:
-        found.append("sofa_softctl itself was changed")
+        changes.append("sofa_softctl itself was changed")
     for name, then in about["sources"].items():
         file = os.path.normpath(path.parent / name)
         digest = digest_of_file(file)
         if digest != then:
-            found.append(f"'{file}' {'was changed' if digest else 'is gone'}")
-    return found
+            changes.append(f"'{file}' {'was changed' if digest else 'is gone'}")
+    return changes
 
 
 def other_kernels(about: Mapping[str, Any]) -> list[str]:
-    """That rows of a folder were begun with other BLAS kernels than those of this computer."""
+    """Return a note on rows begun with other BLAS kernels than this computer's, or []."""
     then, now = about.get("blas_kernels"), blas_kernels()
     if not then or then == now:
         return []
@@ -271,20 +271,20 @@ def other_kernels(about: Mapping[str, Any]) -> list[str]:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """What differs when a file was written: time and size; zeros: it is gone."""
+    """Return time and size of a file, or zeros if it is gone."""
     with suppress(OSError):
-        found = os.stat(path)
-        return found.st_mtime_ns, found.st_size
+        status = os.stat(path)
+        return status.st_mtime_ns, status.st_size
     return 0, 0
 
 
 def place_of(path: str | Path, folder: Path) -> str:
-    """A path as it is written down: relative to the parent of a study's folder where it is below.
+    """Return a path relative to the parent of a study's folder if it is below, else absolute.
 
     So a study that is moved with its scene is still the same.
     """
-    whole, base = os.path.realpath(path), os.path.realpath(folder.parent)
-    return os.path.relpath(whole, base) if Path(whole).is_relative_to(base) else whole
+    absolute, base = os.path.realpath(path), os.path.realpath(folder.parent)
+    return os.path.relpath(absolute, base) if Path(absolute).is_relative_to(base) else absolute
 
 
 _OTHER = {

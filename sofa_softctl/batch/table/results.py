@@ -1,4 +1,4 @@
-"""What a study's folder holds, for those who only read it, also while its runs go on."""
+"""Content of a study's folder, for reading, also during its runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Results:
     """The rows of a study."""
 
     path: Path
-    """Its folder."""
+    """Folder of the study."""
     name: str
     """Name of the study."""
     runs: int
@@ -44,55 +44,57 @@ class Results:
     """Versions, and digests of files, of which the rows are made."""
 
     def numbers(self, column: str) -> np.ndarray:
-        """Values of a column as numbers, NaN where it has none, shape (n,).
+        """Return the values of a column as numbers, NaN if missing, shape (n,).
 
         Args:
-            column: Its name; of vectors 'NAME[0]' is the first entry.
+            column: Name of the column; of vectors 'NAME[0]' is the first entry.
 
         Raises:
-            StudyError: There is no such column, or it has none at all.
+            StudyError: The column is unknown, or has no numbers.
         """
-        name, entry = self._entry(column)
+        name, position = self._entry(column)
         if name not in self.rows.column_names:
             hint = did_you_mean(column, self.rows.column_names)
             raise StudyError(
                 f"'{self.path}' has no column '{column}'.{hint} It has: "
                 f"{', '.join((*self.parameters, *self.measures))}."
             )
-        found = self.rows[name].to_pylist()
-        if entry is not None and self._lists_numbers(name):
-            found = [v[entry] if v is not None and len(v) > entry else None for v in found]
+        values = self.rows[name].to_pylist()
+        if position is not None and self._lists_numbers(name):
+            values = [v[position] if v is not None and len(v) > position else None for v in values]
         elif not self.numeric(name):
             several = f" Name an entry, such as '{name}[0]'." * self._lists_numbers(name)
             raise StudyError(f"The column '{column}' of '{self.path}' holds no numbers.{several}")
-        return np.array([np.nan if value is None else float(value) for value in found])
+        return np.array([np.nan if value is None else float(value) for value in values])
 
     def numeric(self, column: str) -> bool:
-        """Whether a column has numbers, or truth values."""
+        """Return True if a column has numbers, or truth values."""
         kind = str(self.rows.schema.field(column).type)
         return kind in ("double", "float", "int64", "bool")
 
     @property
     def number_columns(self) -> tuple[str, ...]:
         """Measures that are numbers, and the first entries of those that are vectors."""
-        found: list[str] = []
+        names: list[str] = []
         for name in self.measures:
             if self.numeric(name):
-                found.append(name)
+                names.append(name)
             elif self._lists_numbers(name):
                 longest = max((len(v) for v in self.rows[name].to_pylist() if v), default=0)
-                found += [f"{name}[{k}]" for k in range(min(longest, ENTRIES))]
-        return tuple(found)
+                names += [f"{name}[{k}]" for k in range(min(longest, ENTRIES))]
+        return tuple(names)
 
     def idle_parameters(self) -> list[str]:
-        """Return parameters that change nothing: runs that differ in them alone have equal rows."""
+        """Return parameters that change nothing: runs that differ only in them have equal rows."""
         ended = [k for k, s in enumerate(self.rows["status"].to_pylist()) if s == OK]
         columns = [self.numbers(name)[ended] for name in self.number_columns]
         if not columns or not ended:
             return []
         results = [row.tobytes() for row in np.column_stack(columns)]
-        every = {name: self.rows[name].to_pylist() for name in self.parameters}
-        values = {name: [repr(column[k]) for k in ended] for name, column in every.items()}
+        columns_by_name = {name: self.rows[name].to_pylist() for name in self.parameters}
+        values = {
+            name: [repr(column[k]) for k in ended] for name, column in columns_by_name.items()
+        }
         return [name for name in values if _is_idle(name, values, results)]
 
     @property
@@ -105,11 +107,11 @@ class Results:
         return kind.startswith("list") and kind.endswith((" double>", " int64>", " bool>"))
 
     def _entry(self, column: str) -> tuple[str, int | None]:
-        """Name and number of 'NAME[0]', where that is no column itself."""
-        found = re.fullmatch(r"(.+)\[(\d+)\]", column)
-        if column in self.rows.column_names or found is None:
+        """Split 'NAME[0]' into name and number, unless that is itself a column."""
+        match = re.fullmatch(r"(.+)\[(\d+)\]", column)
+        if column in self.rows.column_names or match is None:
             return column, None
-        return found[1], int(found[2])
+        return match[1], int(match[2])
 
     @property
     def failed(self) -> np.ndarray:
@@ -129,13 +131,18 @@ class Results:
         """Number of rows by status, and of those that are OK by verdict, where they have one."""
         status, verdict = (self.rows[name].to_pylist() for name in ("status", "verdict"))
         kinds = [s if s != OK or v is None else v for s, v in zip(status, verdict, strict=True)]
-        known = [OK, "REACHED", *sorted({*kinds} - {OK, "REACHED", *STATUSES}), *STATUSES[1:]]
-        return {kind: kinds.count(kind) for kind in known if kind in kinds}
+        kinds_in_order = [
+            OK,
+            "REACHED",
+            *sorted({*kinds} - {OK, "REACHED", *STATUSES}),
+            *STATUSES[1:],
+        ]
+        return {kind: kinds.count(kind) for kind in kinds_in_order if kind in kinds}
 
     def reasons(self) -> list[tuple[str, str, list[int]]]:
         """Status and first line of the reasons of failure, with the runs; the most frequent first.
 
-        Reasons that differ in numbers alone count as one.
+        Reasons that differ only in numbers count as one.
         """
         groups: dict[tuple[str, str], tuple[str, list[int]]] = {}
         columns = (self.rows[name].to_pylist() for name in ("status", "reason", "index"))
@@ -144,26 +151,26 @@ class Results:
                 line = (reason or "").strip().partition("\n")[0]
                 _, runs = groups.setdefault((status, _without_numbers(line)), (line, []))
                 runs.append(index)
-        found = [(status, line, runs) for (status, _), (line, runs) in groups.items()]
-        return sorted(found, key=lambda each: -len(each[2]))
+        groups_of_runs = [(status, line, runs) for (status, _), (line, runs) in groups.items()]
+        return sorted(groups_of_runs, key=lambda each: -len(each[2]))
 
-    def row(self, wanted: str) -> dict[str, Any]:
+    def row(self, name_or_number: str) -> dict[str, Any]:
         """The row of a run.
 
         Args:
-            wanted: Its name, or the first letters of it; or its number.
+            name_or_number: Name of the run, or its first letters; or its number.
 
         Raises:
             StudyError: There is none, or several.
         """
         names, numbers = self.rows["run"].to_pylist(), self.rows["index"].to_pylist()
-        if wanted.isdecimal() and int(wanted) in numbers:
-            return self.rows.slice(numbers.index(int(wanted)), 1).to_pylist()[0]  # type: ignore[no-any-return]
-        fitting = [place for place, name in enumerate(names) if name.startswith(wanted)]
+        if name_or_number.isdecimal() and int(name_or_number) in numbers:
+            return self.rows.slice(numbers.index(int(name_or_number)), 1).to_pylist()[0]  # type: ignore[no-any-return]
+        fitting = [place for place, name in enumerate(names) if name.startswith(name_or_number)]
         if len(fitting) != 1:
             several = "several rows" if fitting else "no row"
             raise StudyError(
-                f"'{self.path}' has {several} of a run '{wanted}'. Give its number, 0 to "
+                f"'{self.path}' has {several} of a run '{name_or_number}'. Give its number, 0 to "
                 f"{self.runs - 1}, or its name as softctl batch show prints it."
             )
         return self.rows.slice(fitting[0], 1).to_pylist()[0]  # type: ignore[no-any-return]

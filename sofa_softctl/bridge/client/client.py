@@ -20,13 +20,13 @@ import numpy as np
 from sofa_softctl import errors
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.course.checks import check_robot
-from sofa_softctl.bridge.course.move import longest
+from sofa_softctl.bridge.course.move import move_duration
 from sofa_softctl.bridge.course.state import Sample, Statistics, StreamState
 from sofa_softctl.bridge.device import Capabilities
 from sofa_softctl.bridge.link import messages
-from sofa_softctl.bridge.link.homes import home_of
-from sofa_softctl.bridge.link.link import Link
-from sofa_softctl.bridge.stream.port import OPENS_WITHIN, STOPS_WITHIN
+from sofa_softctl.bridge.link.homes import device_import_path
+from sofa_softctl.bridge.link.link import MessageSocket
+from sofa_softctl.bridge.stream.port import OPEN_TIMEOUT, STOP_TIMEOUT
 from sofa_softctl.bridge.stream.realtime import EMERGENCY_STOP
 from sofa_softctl.errors import (
     ConfigError,
@@ -40,18 +40,22 @@ from sofa_softctl.errors import (
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def launch(robot: RobotConfig, dry_run: bool) -> tuple[subprocess.Popen[bytes], Link]:
+def launch(robot: RobotConfig, dry_run: bool) -> tuple[subprocess.Popen[bytes], MessageSocket]:
     """Start the process and give it the configuration; it opens the devices then.
 
-    It has a session of its own, so that keys of the terminal (Ctrl-C, Ctrl-Z) and the end of the
-    terminal reach the scene alone. It inherits nothing else from the scene: no `__main__` is
+    It has a separate session, so that keys of the terminal (Ctrl-C, Ctrl-Z) and the end of the
+    terminal reach only the scene. It inherits nothing else from the scene: no `__main__` is
     imported again.
 
     Raises:
         ConfigError: A device is not known, or cannot be imported in another process.
-        DeviceUnavailableError: There is no Python to run.
+        DeviceUnavailableError: No Python was found.
     """
-    homes = {} if dry_run else {device.type: home_of(device.type) for device in robot.devices}
+    homes = (
+        {}
+        if dry_run
+        else {device.type: device_import_path(device.type) for device in robot.devices}
+    )
     try:
         setup = pickle.dumps(homes) + pickle.dumps((robot, dry_run))
     except Exception as error:  # pickle raises whatever an object's own methods raise
@@ -83,11 +87,11 @@ def launch(robot: RobotConfig, dry_run: bool) -> tuple[subprocess.Popen[bytes], 
             stdin.write(setup)
     except BrokenPipeError:
         pass  # it ended already; whoever waits for its first message finds out
-    return process, Link(ours)
+    return process, MessageSocket(ours)
 
 
 def _errors() -> int:
-    """The standard error output, if it is open."""
+    """Return the standard error output, if it is open."""
     try:
         os.fstat(2)
     except OSError:
@@ -96,10 +100,10 @@ def _errors() -> int:
 
 
 def python() -> str:
-    """The Python of this process; under runSofa, `sys.executable` is another program.
+    """Return the Python of this process; under runSofa, `sys.executable` is another program.
 
     Raises:
-        DeviceUnavailableError: There is none.
+        DeviceUnavailableError: None was found.
     """
     for candidate in _candidates():
         if (
@@ -122,17 +126,17 @@ def _candidates() -> Iterator[str | None]:
 
 
 def _environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Of this process, with its import path; numpy starts no threads for vectors this short."""
-    paths = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+    """Return this process's environment, with its import path and one thread for short vectors."""
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     return {**ours, "PYTHONPATH": paths, **dict.fromkeys(ONE_THREAD, "1")}
 
 
-ANSWERS_WITHIN = 1.0
+SILENCE_MAX = 1.0
 """Silence of the device process, which reports every period, after which it hangs [s]."""
-LOOKS = 0.1
-"""Longest wait of `finish` before it does something else meanwhile [s]."""
-KEPT = 10_000
-"""Targets that the device process has not read yet; more: it hangs."""
+WAIT_MAX = 0.1
+"""Longest wait of `finish` between two calls of `meanwhile` [s]."""
+UNREAD_TARGETS_MAX = 10_000
+"""Number of unread targets above which the device process hangs."""
 
 
 class Stream:
@@ -146,24 +150,24 @@ class Stream:
 
     Args:
         robot: The robot's configuration.
-        dry_run: Whether loopback devices stand in for all devices: nothing moves.
+        dry_run: Whether loopback devices replace all devices: nothing moves.
 
     Raises:
         DeviceError: A device cannot be opened.
-        ConfigError: What a device said when it was opened does not fit the configuration.
+        ConfigError: Capabilities of an opened device do not fit the configuration.
     """
 
     def __init__(self, robot: RobotConfig, *, dry_run: bool = False) -> None:
         check_robot(robot)
         self.robot, self.dry_run = robot, dry_run
         self.capabilities: dict[str, Capabilities] = {}
-        """Of each device, by its name."""
+        """Capabilities of each device, by name."""
         self.notes: tuple[str, ...] = ()
-        """What users should know before anything moves."""
+        """Notes for users before anything moves."""
         self.state = StreamState.OPENING
         """State when `poll` was last called."""
         self.reason = ""
-        """Why the robot is held, returning, rested or stopped; empty: nothing is wrong."""
+        """Reason why the robot is held, returning, rested or stopped, or ""."""
         self.time = float("nan")
         """The robot's clock when `poll` was last called; NaN before the first target [s]."""
         self.paced = 0.0
@@ -173,7 +177,7 @@ class Stream:
         self._sent: list[float] = []
         """Times of the targets that the robot's clock has not passed [s]."""
         self.statistics: Statistics | None = None
-        """What `finish` returns, also where it raises; None: the process has not ended in order."""
+        """Result of `finish`, even if it raises; None if the process has not ended in order."""
         self._failure: DeviceError | None = None
         self._raised = ""
         """The `reason` that was raised last."""
@@ -184,7 +188,7 @@ class Stream:
         try:
             self._open()
         except BaseException:
-            self._end()
+            self._close()
             raise
 
     def send(self, time: float, target: np.ndarray) -> None:
@@ -202,85 +206,87 @@ class Stream:
         self._check()
         self._alive = monotonic()
         self._sent.append(time)
-        self._link.send(messages.target(self._alive, time, target))
-        if len(self._link) > KEPT:
-            raise self._failed(
-                DeviceTimeoutError(f"the device process reads nothing: {KEPT} targets wait for it")
+        self._link.send(messages.pack_target(self._alive, time, target))
+        if len(self._link) > UNREAD_TARGETS_MAX:
+            raise self._store_failure(
+                DeviceTimeoutError(
+                    f"the device process reads nothing: {UNREAD_TARGETS_MAX} targets wait for it"
+                )
             )
 
     def poll(self) -> list[Sample]:
-        """What the device process did since the last call, oldest first. Does not wait."""
+        """Return the samples since the last call, oldest first. Does not wait."""
         self._receive()
         now = monotonic()
         if now - self._alive > 0.25 * self.robot.safety.command_timeout:
             self._alive = now
             self._link.send(messages.ALIVE)
         self._link.flush()
-        found, self._samples = self._samples, []
-        return found
+        samples, self._samples = self._samples, []
+        return samples
 
     @property
     def ahead(self) -> int:
-        """How many targets were sent that the robot's clock has not reached, when last polled."""
+        """Number of targets that the robot's clock had not reached when last polled."""
         return len(self._sent)
 
     def pace(self) -> None:
-        """Wait until the robot's clock is no more than `lookahead` targets behind.
+        """Wait until the robot's clock is at most `lookahead` targets behind.
 
-        Called after each `send`, it keeps a fast scene in real time. It returns at once for scenes
-        that are slower, and while the clock has not started; samples are kept for `poll`.
+        Called after each `send`, it keeps a fast scene in real time. It returns immediately for
+        slower scenes, and before the clock starts; samples wait for `poll`.
 
         Raises:
             DeviceError: As for `send`.
         """
-        kept: list[Sample] = []
+        samples: list[Sample] = []
         start = monotonic()
         try:
             while True:
-                kept += self.poll()
+                samples += self.poll()
                 self._check()
                 if len(self._sent) <= self.robot.stream.lookahead:
                     return
                 self._link.wait(0.25 * self.robot.safety.command_timeout)
         finally:
             self.paced += monotonic() - start
-            self._samples = kept + self._samples
+            self._samples = samples + self._samples
 
     def stop(self, reason: str) -> None:
-        """Emergency stop: all devices stop where they are, now."""
+        """Stop all devices immediately (emergency stop)."""
         if not self._finished:
             self.reason = self.reason or f"emergency stop: {reason}"
             self._asked = True
-        self._link.send(messages.pickled(messages.STOP, reason))
+        self._link.send(messages.pack_pickle(messages.STOP, reason))
 
     def stop_now(self) -> None:
-        """As `stop`, by a signal to the device process: from any thread, without any wait."""
+        """Stop all devices by a signal to the device process: from any thread, without waiting."""
         if self._process.poll() is None:
             self._process.send_signal(EMERGENCY_STOP)
 
     def begin_finish(self, rest: np.ndarray | None = None) -> None:
-        """Let the robot go to its rest pose, as `finish` does, which is to follow. Does not wait.
+        """Send the robot to its rest pose, before `finish`. Does not wait.
 
         Args:
-            rest: Another rest pose than that of the configuration [actuators' units], shape (n,).
+            rest: Another rest pose than the configured one [actuators' units], shape (n,).
         """
         if not self._finishing:
-            self._link.send(messages.finish(rest))
+            self._link.send(messages.pack_finish(rest))
             self._finishing = True
 
     def finish(
         self, rest: np.ndarray | None = None, *, meanwhile: Callable[[], object] | None = None
     ) -> Statistics:
-        """Bring the robot to its rest pose, stop and close the devices, end the process.
+        """Finish: move the robot to its rest pose, close the devices, end the process.
 
         Takes as long as the limits need to reach the rest pose, in periods of the device process:
-        one that is slow takes longer. Where it falls silent, or takes far more periods, it is asked
+        one that is slow takes longer. If it falls silent, or takes far more periods, it is asked
         for an emergency stop, and then killed. After a fault or a stop it ends at once. Targets
         that were not played are dropped. A second call gives the same. Samples remain for `poll`.
 
         Args:
-            rest: Another rest pose than that of the configuration [actuators' units], shape (n,).
-            meanwhile: Called again and again while it waits.
+            rest: Another rest pose than the configured one [actuators' units], shape (n,).
+            meanwhile: Called repeatedly while it waits.
 
         Raises:
             DeviceError: The process did not end in order, or a device failed, or the robot was
@@ -292,11 +298,11 @@ class Stream:
                 self._await_end(meanwhile or (lambda: None))
             except Exception:  # of `meanwhile`
                 self.stop_now()
-                self._end()
+                self._close()
                 raise
-            self._end()
+            self._close()
             if self.statistics is None and self._failure is None:
-                self._failure = self._ended()
+                self._failure = self._explain_end()
             elif self.reason != self._raised and not self._asked and self._failure is None:
                 self._failure = self._error(f"{self.robot.name}: {self.reason}.")
         if self._failure is not None:
@@ -305,58 +311,58 @@ class Stream:
         return self.statistics
 
     def _open(self) -> None:
-        deadline = monotonic() + (OPENS_WITHIN + STOPS_WITHIN) * max(len(self.robot.devices), 1)
+        deadline = monotonic() + (OPEN_TIMEOUT + STOP_TIMEOUT) * max(len(self.robot.devices), 1)
         while self.state is StreamState.OPENING:
             if self._opening is not None:
                 name, text = self._opening
                 kind = getattr(errors, name) if name else DeviceOpenError
                 raise kind(text)
             if self._link.closed:
-                raise self._ended()
+                raise self._explain_end()
             if monotonic() > deadline:
                 raise DeviceTimeoutError(f"the devices of '{self.robot.name}' did not open in time")
             self._link.wait(0.5)
             self._receive()
 
     def _receive(self) -> None:
-        """Take in all messages."""
-        found = [] if self._link.closed else self._link.receive()
-        if found:
+        """Act on all messages."""
+        received = [] if self._link.closed else self._link.receive()
+        if received:
             self._heard = monotonic()
-        for message in found:
+        for message in received:
             kind = message[:1]
             if kind == messages.SAMPLE:
                 sample = messages.read_sample(message)
                 self._samples.append(sample)
                 self.state, self.time = sample.state, sample.time
             elif kind == messages.REASON:
-                self.state, self.reason, name = messages.read_pickled(message)
+                self.state, self.reason, name = messages.read_pickle(message)
                 self._error = getattr(errors, name)
             elif kind == messages.OPENED:
-                self.capabilities, self.notes = messages.read_pickled(message)
+                self.capabilities, self.notes = messages.read_pickle(message)
                 self.state = StreamState.READY
             elif kind == messages.ERROR:
-                self._opening = messages.read_pickled(message)
+                self._opening = messages.read_pickle(message)
             elif kind == messages.STATISTICS:
-                self.state, self.statistics = messages.read_pickled(message)
+                self.state, self.statistics = messages.read_pickle(message)
         self._sent = [time for time in self._sent if not time <= self.time]
 
     def _check(self) -> None:
-        """Raise what keeps targets from being used."""
+        """Raise an error if targets cannot be used."""
         if self._failure is not None:
             raise self._failure
         if self.reason:
             self._raised = self.reason
-            raise self._failed(self._error(f"{self.robot.name}: {self.reason}."))
+            raise self._store_failure(self._error(f"{self.robot.name}: {self.reason}."))
         if self._finishing:
             raise DeviceFailedError(f"{self.robot.name}: the stream is finished.")
         if self._link.closed:
-            raise self._failed(self._ended())
-        if self._silent:
+            raise self._store_failure(self._explain_end())
+        if self._is_silent:
             self._receive()  # perhaps it was this process that paused: then there are messages
-            if not self._silent or self._link.closed:
+            if not self._is_silent or self._link.closed:
                 return self._check()
-            raise self._failed(
+            raise self._store_failure(
                 DeviceTimeoutError(
                     f"{self.robot.name}: the device process has said nothing for "
                     f"{monotonic() - self._heard:.2g} s: it is paused, or a device hangs."
@@ -364,73 +370,72 @@ class Stream:
             )
 
     @property
-    def _silent(self) -> bool:
-        """Whether the process has said nothing for longer than it may."""
-        return monotonic() - self._heard > ANSWERS_WITHIN + 2.0 / self.robot.stream.rate
+    def _is_silent(self) -> bool:
+        """Return True if the process has been silent for too long."""
+        return monotonic() - self._heard > SILENCE_MAX + 2.0 / self.robot.stream.rate
 
-    def _failed(self, error: DeviceError) -> DeviceError:
+    def _store_failure(self, error: DeviceError) -> DeviceError:
         if self.statistics is None and self._link.closed:
             self._failure = error
         return error
 
-    def _ended(self) -> DeviceFailedError:
-        """The device process ended by itself: how, and what that means for the robot."""
+    def _explain_end(self) -> DeviceFailedError:
+        """Return an error on how the device process ended, and on the state of the robot."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(STOPS_WITHIN)
+            self._process.wait(STOP_TIMEOUT)
         status = self._process.returncode
         how = "closed its end of the link" if status is None else f"ended with status {status}"
         if status is not None and status < 0:
             how = f"was killed by {signal.Signals(-status).name}"
         opening = self.state is StreamState.OPENING
         when = "" if opening else f" while the robot was {self.state.name}"
-        alone = [
-            name for name, found in self.capabilities.items() if found.moves and not found.watchdog
+        unguarded = [
+            n for n, device in self.capabilities.items() if device.moves and not device.watchdog
         ]
         keep = "".join(
-            f" The watchdog of {name} stops it {found.watchdog:g} s after the last command."
-            for name, found in self.capabilities.items()
-            if found.moves and found.watchdog
+            f" The watchdog of {name} stops it {device.watchdog:g} s after the last command."
+            for name, device in self.capabilities.items()
+            if device.moves and device.watchdog
         )
-        if alone:
-            keep += (
-                f" Without a watchdog, {', '.join(alone)} may keep the last command: switch off."
-            )
+        if unguarded:
+            names = ", ".join(unguarded)
+            keep += f" Without a watchdog, {names} may keep the last command: switch off."
         return DeviceFailedError(f"{self.robot.name}: the device process {how}{when}.{keep}")
 
-    def _most_periods(self) -> float:
-        """Periods that the end may take: hold, brake, return, hold, and the same again."""
+    def _periods_to_end_max(self) -> float:
+        """Return twice the number of periods to hold, brake, return and hold."""
         actuators = self.robot.actuators
-        span = np.array([one.position_max - one.position_min for one in actuators])
-        rate = np.array([one.rate for one in actuators])
-        acceleration = np.array([one.acceleration for one in actuators])
+        span = np.array([a.position_max - a.position_min for a in actuators])
+        rate = np.array([a.rate for a in actuators])
+        acceleration = np.array([a.acceleration for a in actuators])
         with np.errstate(over="ignore"):  # infinitely many are right for limits near 0
             brake = float((rate / acceleration).max(initial=0.0))
-            back = brake + longest(span, rate, acceleration) + 2.0 * self.robot.safety.hold
+            back = brake + move_duration(span, rate, acceleration) + 2.0 * self.robot.safety.hold
         return 2.0 * back * self.robot.stream.rate + 10.0
 
-    def _longest_silence(self) -> float:
-        """Time in which a process that ends says something, whatever its devices do [s]."""
-        calls = len(self.robot.devices) * 2.0 * (self.robot.safety.clock_jump + STOPS_WITHIN)
+    def _silence_max(self) -> float:
+        """Return the longest silence of a process that ends, in any state of its devices [s]."""
+        calls = len(self.robot.devices) * 2.0 * (self.robot.safety.clock_jump + STOP_TIMEOUT)
         return calls + 2.0 / self.robot.stream.rate + 2.0
 
     def _await_end(self, meanwhile: Callable[[], object]) -> None:
-        """Wait for the end of the process, as long as it goes on."""
-        left, silence = self._most_periods(), self._longest_silence()
+        """Wait for the end of the process, as long as it reports."""
+        left, silence = self._periods_to_end_max(), self._silence_max()
         self._heard = monotonic()
         while not self._link.closed:
             meanwhile()
-            known = len(self._samples)
-            self._link.wait(min(LOOKS, self._heard + silence - monotonic()))
+            count = len(self._samples)
+            self._link.wait(min(WAIT_MAX, self._heard + silence - monotonic()))
             self._receive()
-            left -= len(self._samples) - known
+            left -= len(self._samples) - count
             silent = monotonic() - self._heard
             if silent > silence:
-                self._end_by_force(f"has said nothing for {silent:.1f} s", silence)
+                self._force_end(f"has said nothing for {silent:.1f} s", silence)
             elif left < 0.0:
-                self._end_by_force("does not come to an end", silence)
+                self._force_end("does not come to an end", silence)
 
-    def _end_by_force(self, why: str, seconds: float) -> None:
-        """Ask for an emergency stop; a process that does not end then either is killed."""
+    def _force_end(self, symptom: str, seconds: float) -> None:
+        """Ask for an emergency stop, then kill the process if it does not end."""
         self.stop_now()
         deadline = monotonic() + seconds
         while not self._link.closed and (left := deadline - monotonic()) > 0.0:
@@ -441,16 +446,16 @@ class Stream:
             self._process.kill()
             self._link.closed = True
         self._failure = DeviceTimeoutError(
-            f"{self.robot.name}: the device process {why}: it was asked for an emergency stop, and "
+            f"{self.robot.name}: the device process {symptom}: it was asked for an emergency stop, "
             + (
-                "stopped the devices."
+                "and stopped the devices."
                 if ended and self.state is StreamState.STOPPED
-                else "was killed: it was paused, or a device hangs. Switch the robot off."
+                else "and was killed: it was paused, or a device hangs. Switch the robot off."
             )
         )
 
-    def _end(self) -> None:
-        """Leave nothing behind: a process that did not end by itself is killed."""
+    def _close(self) -> None:
+        """Close the link, and kill the process if it does not end by itself."""
         self._finishing = self._finished = True
         self._link.close()
         try:

@@ -1,4 +1,4 @@
-"""What there is to know of the registered devices, without opening one."""
+"""Registered devices and their options, listed without opening a device."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class OptionAbout:
     name: str
     """Key of the device's table."""
     type: str
-    """Its type, in words."""
+    """Type, in words."""
     default: str | None
-    """Its default as a text; None: it must be given."""
+    """Default as text, or None if the option is required."""
 
 
 @dataclass(frozen=True)
@@ -27,52 +27,52 @@ class DeviceAbout:
     """A registered device."""
 
     name: str
-    """What `type` says in a configuration file."""
+    """Value of `type` in a configuration file."""
     summary: str
     """First line of its class's docstring."""
     quantities: tuple[str, ...]
-    """Quantities for which it is meant; empty: all."""
+    """Quantities that it supports, or () for all."""
     options: tuple[OptionAbout, ...]
     """Keys of its table."""
     missing: tuple[str, ...]
     """Modules of optional packages that are not installed here."""
     plugin: str
-    """The plugin that brought it; empty: built in."""
+    """Plugin that provides the device, or "" if it is built in."""
 
 
 def describe_devices() -> list[DeviceAbout]:
-    """All devices, by name."""
+    """Describe all devices, by name."""
     return [describe(name) for name in sorted(DEVICES.names())]
 
 
 def describe(name: str) -> DeviceAbout:
-    """The device of a name.
+    """Describe the device of a name.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: The device is unknown.
     """
     cls = DEVICES.find(name)
     options = tuple(
         OptionAbout(
             option,
-            type_text(entry.annotation),
-            None if entry.default is entry.empty else _shown(entry.default),
+            type_text(parameter.annotation),
+            None if parameter.default is parameter.empty else _default_text(parameter.default),
         )
-        for option, entry in options_of(cls).items()
-        if entry.kind is not entry.VAR_KEYWORD
+        for option, parameter in options_of(cls).items()
+        if parameter.kind is not parameter.VAR_KEYWORD
     )
     summary = (inspect.getdoc(cls) or "").partition("\n")[0]
-    missing = tuple(module for module in cls.modules if not _installed(module))
+    missing = tuple(module for module in cls.modules if not _is_installed(module))
     return DeviceAbout(name, summary, cls.quantities, options, missing, DEVICES.plugin_of(name))
 
 
-def _shown(default: object) -> str:
+def _default_text(default: object) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     return f'"{default}"' if isinstance(default, str) else str(default)
 
 
-def _installed(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except (ImportError, ValueError):

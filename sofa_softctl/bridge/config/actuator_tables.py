@@ -17,13 +17,13 @@ from sofa_softctl.bridge.quantities import UNITS
 from sofa_softctl.bridge.registry import find
 
 Devices = Mapping[str, DeviceConfig | None]
-"""Devices of the file by their names; None: one whose own table is wrong."""
+"""Devices of the file by name; None if the table is wrong."""
 
 
 def read_actuator(
     faults: Faults, name: str, values: Any, devices: Devices
 ) -> ActuatorConfig | None:
-    """A table [actuators.NAME]; None: something is wrong with it."""
+    """Read a table [actuators.NAME]; return None if it is wrong."""
     before = len(faults.found)
     fields = Fields(faults, ("actuators", name), values)
     device = _device(fields, devices)
@@ -35,20 +35,20 @@ def read_actuator(
         example="channel = 0",
     )
     quantity, unit = _quantity(fields, tuple(UNITS))
-    if quantity and isinstance(made := devices.get(device), DeviceConfig):
-        _check_quantity(fields, quantity, made)
+    if quantity and isinstance(device_config := devices.get(device), DeviceConfig):
+        _check_quantity(fields, quantity, device_config)
     low, high = _limits(fields, unit)
     map_ = read_map(fields, quantity, unit, (low, high))
     rate, acceleration, jump, effort_max = (
         fields.number(
             key,
-            f"a number above 0: {what} [{unit}{per}]",
+            f"a number above 0: {meaning} [{unit}{per}]",
             "Write what the motor and the robot stand.",
             fits=lambda value: value > 0.0,
             example=f"{key} = {example}",
             **({"default": math.inf} if key == "effort_max" else {}),
         )
-        for key, what, per, example in _POSITIVE
+        for key, meaning, per, example in _POSITIVE
     )
     rest = fields.number(
         "rest",
@@ -88,21 +88,21 @@ _POSITIVE = (
 )
 
 
-TAKEN = (
+RESERVED_NAMES = (
     "target", "command", "measured", "effort", "age", "sensor_age", "state", "robot_time", "name",
 )  # fmt: skip
-"""Names that a bridge's Data and its streams in recordings have already."""
+"""Names of a bridge's own Data and streams in recordings."""
 
 
 def read_sensor(faults: Faults, name: str, values: Any, devices: Devices) -> SensorConfig | None:
-    """A table [sensors.NAME]; None: something is wrong with it."""
+    """Read a table [sensors.NAME]; return None if it is wrong."""
     before = len(faults.found)
     fields = Fields(faults, ("sensors", name), values)
-    if name in TAKEN:
+    if name in RESERVED_NAMES:
         faults.add(
             ("sensors", name),
             f"expected a name of its own, got '{name}', which the bridge has itself, as it has "
-            f"{', '.join(other for other in TAKEN if other != name)}. Rename it.",
+            f"{', '.join(reserved for reserved in RESERVED_NAMES if reserved != name)}. Rename it.",
         )
     device = _device(fields, devices)
     signal = fields.text("signal", "a signal of the device", example='signal = "tip"')
@@ -127,14 +127,16 @@ def _device(fields: Fields, devices: Devices) -> str:
     name = fields.text("device", "the name of a device", example='device = "board"')
     if isinstance(fields.values.get("device"), str) and name not in devices:
         hint = did_you_mean(name, devices).strip() or f"Add a table [devices.{name or 'board'}]."
-        known = ", ".join(devices) or "none"
-        fields.wrong("device", f"a device of this file: {known}", hint)
+        names = ", ".join(devices) or "none"
+        fields.wrong("device", f"a device of this file: {names}", hint)
         return ""
     return name
 
 
-def _quantity(fields: Fields, known: tuple[str, ...]) -> tuple[str, str]:
-    quantity = fields.text("quantity", "a quantity", known=known, example='quantity = "length"')
+def _quantity(fields: Fields, quantities: tuple[str, ...]) -> tuple[str, str]:
+    quantity = fields.text(
+        "quantity", "a quantity", known=quantities, example='quantity = "length"'
+    )
     if quantity == "number":
         return quantity, fields.text("unit", "a unit, for messages", default="")
     units = UNITS.get(quantity, {})
@@ -155,22 +157,22 @@ def _check_quantity(fields: Fields, quantity: str, device: DeviceConfig) -> None
 def _limits(fields: Fields, unit: str) -> tuple[float, float]:
     expected = f"[least, greatest] position in {unit or 'its unit'}, two numbers"
     advice = "Write the range in which the robot may be moved."
-    found = fields.numbers("position", expected, advice, example="position = [0.0, 60.0]")
+    limits = fields.numbers("position", expected, advice, example="position = [0.0, 60.0]")
     if isinstance(fields.values.get("position"), list) and len(fields.values["position"]) != 2:
         fields.wrong("position", expected, advice)
         return math.nan, math.nan
-    if len(found) != 2:
+    if len(limits) != 2:
         return math.nan, math.nan
-    if found[0] >= found[1]:
+    if limits[0] >= limits[1]:
         fields.wrong("position", "the least position first, then a greater one", "Swap them.")
         return math.nan, math.nan
-    return found[0], found[1]
+    return limits[0], limits[1]
 
 
 def _check_device_values(
     fields: Fields, map_: UnitMap, positions: tuple[float, float, float], rate: float
 ) -> None:
-    """What the map makes of limits and rate must be numbers that can be told apart."""
+    """Check that the map turns limits and rate into distinct finite numbers."""
     low, _, high = positions
     if any(map(math.isnan, (*positions, rate))):
         return

@@ -1,4 +1,4 @@
-"""Reads the tables [devices.NAME]: their options are those of the device's class."""
+"""Reads the tables [devices.NAME], with the options of the device's class."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sofa_softctl.errors import ConfigError, DeviceError
 
 
 def read_device(faults: Faults, name: str, values: Any) -> DeviceConfig | None:
-    """A table [devices.NAME]; None: something is wrong with it."""
+    """Read a table [devices.NAME]; return None if it is wrong."""
     path = ("devices", name)
     if not isinstance(values, dict):
         faults.wrong(path, "a table", values, "Write its keys below a line [devices.NAME].")
@@ -37,9 +37,9 @@ def read_device(faults: Faults, name: str, values: Any) -> DeviceConfig | None:
     except ConfigError as error:
         faults.add((*path, "type"), f"{error}. {_LIST}")
         return None
-    given = {key: value for key, value in values.items() if key != "type"}
+    values_by_option = {key: value for key, value in values.items() if key != "type"}
     before = len(faults.found)
-    options = _checked(faults, path, cls, given)
+    options = _check_options(faults, path, cls, values_by_option)
     if len(faults.found) == before:
         _construct(faults, path, cls, options)
     return DeviceConfig(name, kind, options, faults.line(path))
@@ -49,9 +49,9 @@ _LIST = "`softctl bridge list` lists them."
 
 
 def options_of(cls: type[Device]) -> dict[str, inspect.Parameter]:
-    """Options of a device's class by their names, with types as annotations where they are known.
+    """Return the options of a device's class by name, with types as annotations if known.
 
-    A parameter of kind VAR_KEYWORD means: it takes any others.
+    A parameter of kind VAR_KEYWORD means that the class takes any other options.
     """
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
     try:
@@ -59,42 +59,48 @@ def options_of(cls: type[Device]) -> dict[str, inspect.Parameter]:
     except Exception:  # a stranger's annotation that names what is not there
         hints = {}
     return {
-        entry.name: entry.replace(annotation=hints.get(entry.name, entry.annotation))
-        for entry in parameters
-        if entry.name != "name" and entry.kind is not entry.VAR_POSITIONAL
+        parameter.name: parameter.replace(
+            annotation=hints.get(parameter.name, parameter.annotation)
+        )
+        for parameter in parameters
+        if parameter.name != "name" and parameter.kind is not parameter.VAR_POSITIONAL
     }
 
 
-def _checked(
-    faults: Faults, path: tuple[str, str], cls: type[Device], given: Mapping[str, Any]
+def _check_options(
+    faults: Faults, path: tuple[str, str], cls: type[Device], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    known = options_of(cls)
-    takes_any = any(entry.kind is entry.VAR_KEYWORD for entry in known.values())
-    named = {n: entry for n, entry in known.items() if entry.kind is not entry.VAR_KEYWORD}
-    found = {}
-    for key, value in given.items():
-        entry = named.get(key)
-        if entry is None and (not takes_any or key == "name"):
-            hint = did_you_mean(key, named).strip() or "Remove it."
-            listing = ", ".join(named) or "none"
+    all_options = options_of(cls)
+    takes_any = any(option.kind is option.VAR_KEYWORD for option in all_options.values())
+    options_by_name = {
+        n: option for n, option in all_options.items() if option.kind is not option.VAR_KEYWORD
+    }
+    options = {}
+    for key, value in values.items():
+        option = options_by_name.get(key)
+        if option is None and (not takes_any or key == "name"):
+            hint = did_you_mean(key, options_by_name).strip() or "Remove it."
+            listing = ", ".join(options_by_name) or "none"
             faults.add((*path, key), f"expected an option: {listing}; got '{key}'. {hint}")
             continue
-        expected = Any if entry is None else entry.annotation
-        found[key] = _converted(value, expected)
-        if found[key] is _WRONG:
-            what = type_text(expected)
-            faults.wrong((*path, key), what, value, "Write a value of that type.")
-    for key, entry in named.items():
-        if entry.default is entry.empty and key not in given:
-            what = type_text(entry.annotation)
-            faults.add(path, f"expected the option '{key}' ({what}), got none. Add: {key} = ...")
-    return found
+        expected = Any if option is None else option.annotation
+        options[key] = _convert(value, expected)
+        if options[key] is _WRONG:
+            type_name = type_text(expected)
+            faults.wrong((*path, key), type_name, value, "Write a value of that type.")
+    for key, option in options_by_name.items():
+        if option.default is option.empty and key not in values:
+            type_name = type_text(option.annotation)
+            faults.add(
+                path, f"expected the option '{key}' ({type_name}), got none. Add: {key} = ..."
+            )
+    return options
 
 
 def _construct(
     faults: Faults, path: tuple[str, str], cls: type[Device], options: dict[str, Any]
 ) -> None:
-    """Make the device, which opens nothing, so that it can refuse values of its options."""
+    """Construct the device, so that it can refuse values of options; this opens nothing."""
     try:
         cls(path[1], **options)
     except DeviceError:  # such as a library that is not installed: reported when it is opened
@@ -107,14 +113,16 @@ def _construct(
 _WRONG: Any = object()
 
 
-def _converted(value: Any, expected: Any) -> Any:
-    """A value of TOML as an annotated type, or _WRONG; types that are not known take anything."""
-    if not _finite(value):
+def _convert(value: Any, expected: Any) -> Any:
+    """Convert a value of TOML to an annotated type, or return _WRONG; unknown types take all."""
+    if not _is_finite(value):
         return _WRONG
     origin, arguments = typing.get_origin(expected), typing.get_args(expected)
     if origin in (typing.Union, types.UnionType):
-        found = [_converted(value, each) for each in arguments if each is not type(None)]
-        return next((each for each in found if each is not _WRONG), _WRONG)
+        candidates = [
+            _convert(value, candidate) for candidate in arguments if candidate is not type(None)
+        ]
+        return next((candidate for candidate in candidates if candidate is not _WRONG), _WRONG)
     if origin is Literal:
         return value if value in arguments else _WRONG
     kind = origin or expected
@@ -123,16 +131,16 @@ def _converted(value: Any, expected: Any) -> Any:
     if kind in (int, str, bool):
         return value if type(value) is kind else _WRONG
     if kind in (list, tuple, Sequence):
-        return _converted_list(value, kind, arguments)
+        return _convert_list(value, kind, arguments)
     if kind in (dict, Mapping):
         if not isinstance(value, dict):
             return _WRONG
-        made = {k: _converted(v, arguments[1] if arguments else Any) for k, v in value.items()}
-        return _WRONG if any(v is _WRONG for v in made.values()) else made
+        items = {k: _convert(v, arguments[1] if arguments else Any) for k, v in value.items()}
+        return _WRONG if any(v is _WRONG for v in items.values()) else items
     return value
 
 
-def _converted_list(value: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
+def _convert_list(value: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
     """Return a list of TOML as a list or tuple of annotated types, or _WRONG."""
     if not isinstance(value, list):
         return _WRONG
@@ -142,29 +150,31 @@ def _converted_list(value: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
         types_of_items: Iterable[Any] = arguments
     else:
         types_of_items = repeat(arguments[0] if arguments else Any)
-    items = [_converted(item, expected) for item, expected in zip(value, types_of_items)]  # noqa: B905
+    items = [_convert(item, expected) for item, expected in zip(value, types_of_items)]  # noqa: B905
     if any(item is _WRONG for item in items):
         return _WRONG
     return tuple(items) if kind is tuple else items
 
 
-def _finite(value: Any) -> bool:
+def _is_finite(value: Any) -> bool:
     return not isinstance(value, float) or number_of(value) is not None
 
 
 def type_text(expected: Any) -> str:
-    """An annotated type in words of TOML, such as 'a text or a whole number'."""
+    """Describe an annotated type in words of TOML, such as 'a text or a whole number'."""
     origin, arguments = typing.get_origin(expected), typing.get_args(expected)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(type_text(each) for each in arguments if each is not type(None))
+        return " or ".join(
+            type_text(argument) for argument in arguments if argument is not type(None)
+        )
     if origin is Literal:
-        return " or ".join(repr(each) for each in arguments)
+        return " or ".join(repr(argument) for argument in arguments)
     names = {float: "a finite number", int: "a whole number", str: "a text", bool: "true or false"}
     kind = origin or expected
     if kind in names:
         return names[kind]
     if kind in (list, tuple, Sequence):
-        members = [each for each in arguments if each is not Ellipsis]
-        of = " and ".join(dict.fromkeys(type_text(each) for each in members))
-        return f"a list of {of}" if of else "a list"
+        members = [argument for argument in arguments if argument is not Ellipsis]
+        item_types = " and ".join(dict.fromkeys(type_text(argument) for argument in members))
+        return f"a list of {item_types}" if item_types else "a list"
     return "a table" if kind in (dict, Mapping) else "a value"

@@ -18,12 +18,12 @@ from sofa_softctl.bridge.config.robot import (
     SafetyConfig,
     StreamConfig,
 )
-from sofa_softctl.bridge.config.text import ROBOT, beside, parse_toml, read_text
+from sofa_softctl.bridge.config.text import ROBOT, parse_toml, path_beside, read_text
 
 TABLES = ("robot", "stream", "safety", "devices", "actuators", "sensors")
-"""What a file has."""
-Entry = TypeVar("Entry")
-RATES = (1.0, 1000.0)
+"""Top-level keys of a file."""
+TableEntry = TypeVar("TableEntry")
+RATE_RANGE = (1.0, 1000.0)
 """Least and greatest rate of a stream [Hz]."""
 
 
@@ -31,21 +31,21 @@ def read_robot(path: str | os.PathLike[str]) -> RobotConfig:
     """Read the configuration file of a robot, see docs/reference/bridge-configuration.md.
 
     Raises:
-        ConfigError: It cannot be read, or something in it is wrong: up to ten errors, one a line,
+        ConfigError: The file cannot be read, or is wrong: up to ten errors, one a line,
             each with the line of the file.
     """
     return parse_robot(read_text(path), os.fspath(path))
 
 
 def parse_robot(text: str, path: str) -> RobotConfig:
-    """The robot of a file's text.
+    """Read a robot from a file's text.
 
     Args:
-        text: What is in the file.
-        path: Its name, for messages, and to whose folder `stop_file` and `dead_man_file` relate.
+        text: Content of the file.
+        path: Path of the file, for messages; `stop_file` and `dead_man_file` are relative to it.
 
     Raises:
-        ConfigError: As `read_robot`.
+        ConfigError: The text is wrong, see `read_robot`.
     """
     data = parse_toml(text, path)
     faults = Faults(path, locate(text), ROBOT)
@@ -58,16 +58,16 @@ def parse_robot(text: str, path: str) -> RobotConfig:
     stream = _stream(Fields(faults, ("stream",), data.get("stream", {})))
     safety = _safety(Fields(faults, ("safety",), data.get("safety", {})), stream.rate, path)
     devices = {
-        each: read_device(faults, each, values)
-        for each, values in _tables(faults, data, "devices", required=True)
+        table_name: read_device(faults, table_name, values)
+        for table_name, values in _tables(faults, data, "devices", required=True)
     }
     actuators = [
-        read_actuator(faults, each, values, devices)
-        for each, values in _tables(faults, data, "actuators", required=True)
+        read_actuator(faults, table_name, values, devices)
+        for table_name, values in _tables(faults, data, "actuators", required=True)
     ]
     sensors = [
-        read_sensor(faults, each, values, devices)
-        for each, values in _tables(faults, data, "sensors")
+        read_sensor(faults, table_name, values, devices)
+        for table_name, values in _tables(faults, data, "sensors")
     ]
     _check_channels(faults, data.get("actuators"))
     faults.raise_any()
@@ -75,17 +75,17 @@ def parse_robot(text: str, path: str) -> RobotConfig:
         path=path,
         text=text,
         name=name,
-        devices=_whole(devices.values()),
-        actuators=_whole(actuators),
-        sensors=_whole(sensors),
+        devices=_require_entries(devices.values()),
+        actuators=_require_entries(actuators),
+        sensors=_require_entries(sensors),
         stream=stream,
         safety=safety,
     )
 
 
-def _whole(found: Iterable[Entry | None]) -> tuple[Entry, ...]:
-    """All entries: one that could not be read has raised."""
-    entries = tuple(found)
+def _require_entries(items: Iterable[TableEntry | None]) -> tuple[TableEntry, ...]:
+    """Return all entries; wrong ones have raised errors before."""
+    entries = tuple(items)
     assert None not in entries, "an entry was left out without an error"
     return entries  # type: ignore[return-value]
 
@@ -93,21 +93,21 @@ def _whole(found: Iterable[Entry | None]) -> tuple[Entry, ...]:
 def _tables(
     faults: Faults, data: dict[str, Any], key: str, *, required: bool = False
 ) -> Iterator[tuple[str, Any]]:
-    """Names and values of the tables [key.NAME]."""
-    found = data.get(key, {})
-    if not isinstance(found, dict):
-        faults.wrong((key,), f"tables [{key}.NAME]", found, "Write one for each.")
+    """Return names and values of the tables [key.NAME]."""
+    tables = data.get(key, {})
+    if not isinstance(tables, dict):
+        faults.wrong((key,), f"tables [{key}.NAME]", tables, "Write one for each.")
         return
-    if required and not found:
+    if required and not tables:
         faults.add((key,), f"expected at least one table [{key}.NAME], got none. Add one.")
-    for name, values in found.items():
+    for name, values in tables.items():
         if not name.strip() or not name.isprintable():
             faults.add((key, name), f"expected a name, got {name!r}. Write a readable one.")
         yield name, values
 
 
 def _check_channels(faults: Faults, tables: Any) -> None:
-    """Two actuators on one channel are an error, also where something else is wrong with them."""
+    """Report two actuators on one channel, even if their tables have other faults."""
     owner: dict[tuple[Any, ...], str] = {}
     for name, values in tables.items() if isinstance(tables, dict) else ():
         device, channel = (
@@ -115,48 +115,48 @@ def _check_channels(faults: Faults, tables: Any) -> None:
         )
         if not isinstance(device, str) or type(channel) is not int:
             continue
-        if (first := owner.setdefault((device, channel), name)) != name:
-            line = faults.line(("actuators", first, "channel"))
+        if (first_name := owner.setdefault((device, channel), name)) != name:
+            line = faults.line(("actuators", first_name, "channel"))
             faults.add(
                 ("actuators", name, "channel"),
-                f"expected a channel of its own, got {channel} of '{device}', which is that of "
-                f"'{first}' in line {line}. Give each actuator its own.",
+                f"expected an unused channel, got {channel} of '{device}', which is used by "
+                f"'{first_name}' in line {line}. Give each actuator its own.",
             )
 
 
 def _stream(fields: Fields) -> StreamConfig:
-    plain = StreamConfig()
-    found = StreamConfig(
+    defaults = StreamConfig()
+    stream = StreamConfig(
         rate=fields.number(
             "rate",
-            f"a number from {RATES[0]:g} to {RATES[1]:g}: commands a second [Hz]",
+            f"a number from {RATE_RANGE[0]:g} to {RATE_RANGE[1]:g}: commands a second [Hz]",
             "Usual are 50 to 200.",
-            fits=lambda value: RATES[0] <= value <= RATES[1],
-            default=plain.rate,
+            fits=lambda value: RATE_RANGE[0] <= value <= RATE_RANGE[1],
+            default=defaults.rate,
         ),
         interpolation=fields.text(
-            "interpolation", "one of", known=("linear", "hold"), default=plain.interpolation
+            "interpolation", "one of", known=("linear", "hold"), default=defaults.interpolation
         ),
         lookahead=fields.whole(
             "lookahead",
             "a whole number from 1 to 1000: commands that wait to be sent",
             "Usual are 2 to 5.",
             fits=lambda value: 1 <= value <= 1000,
-            default=plain.lookahead,
+            default=defaults.lookahead,
         ),
         slow_scene=fields.text(
-            "slow_scene", "one of", known=("wait", "refuse"), default=plain.slow_scene
+            "slow_scene", "one of", known=("wait", "refuse"), default=defaults.slow_scene
         ),
         realtime=fields.flag(
-            "realtime", "whether to ask for real-time priority", default=plain.realtime
+            "realtime", "whether to ask for real-time priority", default=defaults.realtime
         ),
     )
     fields.close("the stream")
-    return found
+    return stream
 
 
 def _safety(fields: Fields, rate: float, path: str) -> SafetyConfig:
-    plain = SafetyConfig()
+    defaults = SafetyConfig()
     period = 1.0 / rate
 
     def timeout(key: str, default: float) -> float:
@@ -172,21 +172,21 @@ def _safety(fields: Fields, rate: float, path: str) -> SafetyConfig:
         name = fields.text(key, "a file's name", default="")
         if "\0" in name:
             fields.wrong(key, "a file's name", "Remove the character 0.")
-        return str(beside(path, name)) if name else ""
+        return str(path_beside(path, name)) if name else ""
 
-    found = SafetyConfig(
-        command_timeout=timeout("command_timeout", plain.command_timeout),
-        feedback_timeout=timeout("feedback_timeout", plain.feedback_timeout),
+    safety = SafetyConfig(
+        command_timeout=timeout("command_timeout", defaults.command_timeout),
+        feedback_timeout=timeout("feedback_timeout", defaults.feedback_timeout),
         hold=fields.number(
             "hold",
             "a time from 0 to 60 s",
             "Write how long a fault holds the robot before it goes to rest.",
             fits=lambda value: 0.0 <= value <= 60.0,
-            default=plain.hold,
+            default=defaults.hold,
         ),
-        clock_jump=timeout("clock_jump", plain.clock_jump),
+        clock_jump=timeout("clock_jump", defaults.clock_jump),
         stop_file=file("stop_file"),
         dead_man_file=file("dead_man_file"),
     )
     fields.close("safety")
-    return found
+    return safety

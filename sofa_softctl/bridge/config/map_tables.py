@@ -1,4 +1,4 @@
-"""Reads the table `map` of an actuator or sensor: a factor or a curve, its sign and zero."""
+"""Reads the table `map` of an actuator or sensor: a factor or a curve, with sign and zero."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sofa_softctl.bridge.config.maps import LinearMap, PolynomialMap, TableMap
 from sofa_softctl.bridge.config.robot import UnitMap
 from sofa_softctl.bridge.quantities import UNITS
 
-COEFFICIENTS = 8
-"""Most coefficients of a polynomial."""
+COEFFICIENTS_MAX = 8
+"""Greatest number of coefficients of a polynomial."""
 
 
 def read_polynomial(
     fields: Fields, sign: float, zero: float, unit: str, limits: tuple[float, float] | None
 ) -> UnitMap | None:
-    """A map of type 'polynomial'; None: something is wrong with it. See `map_tables.read_map`."""
+    """Read a map of type 'polynomial'; return None if it is wrong."""
     c = fields.numbers(
         "coefficients",
         "numbers: factors of x, x^2, ...",
         "The constant is 'zero'.",
         example="coefficients = [30.0, 0.2]",
     )
-    if len(c) > COEFFICIENTS or ("coefficients" in fields.values and not c):
-        if len(c) > COEFFICIENTS or fields.values["coefficients"] == []:
-            expected = f"1 to {COEFFICIENTS} factors of x, x^2, ..."
+    if len(c) > COEFFICIENTS_MAX or ("coefficients" in fields.values and not c):
+        if len(c) > COEFFICIENTS_MAX or fields.values["coefficients"] == []:
+            expected = f"1 to {COEFFICIENTS_MAX} factors of x, x^2, ..."
             fields.wrong("coefficients", expected, "Use a table instead.")
         return None
     if limits is None:
@@ -40,22 +40,22 @@ def read_polynomial(
     low, high = limits
     if not c or not low < high:
         return None
-    found = PolynomialMap(c, low, high, sign, zero)
-    slopes = found.slopes(low, high)
+    map_ = PolynomialMap(c, low, high, sign, zero)
+    slopes = map_.slopes(low, high)
     if not (np.all(slopes > 0.0) or np.all(slopes < 0.0)):
         fields.wrong(
             "coefficients",
             f"a polynomial that only rises, or only falls, from {low:g} to {high:g} {unit}",
-            "Fit it anew, or narrow the limits.",
+            "Fit it again, or narrow the limits.",
         )
         return None
-    return found
+    return map_
 
 
 def read_table(
     fields: Fields, sign: float, zero: float, unit: str, limits: tuple[float, float] | None
 ) -> UnitMap | None:
-    """A map of type 'table'; None: something is wrong with it. See `map_tables.read_map`."""
+    """Read a map of type 'table'; return None if it is wrong."""
     x = fields.numbers(
         "positions",
         f"numbers: positions in {unit}",
@@ -76,25 +76,25 @@ def read_table(
     if len(x) != len(y) or len(x) < 2:
         fields.add(
             "values",
-            "expected as many values as positions, at least two, got "
+            "expected one value per position, at least two, got "
             f"{len(x)} positions and {len(y)} values. List one for each.",
         )
         return None
     steps = np.diff(x)
     if not np.all(steps > 0.0):
-        at = int(np.argmin(steps > 0.0))
+        i = int(np.argmin(steps > 0.0))
         fields.add(
             "positions",
-            f"expected increasing positions, got {x[at + 1]:g} after {x[at]:g}. Sort the pairs.",
+            f"expected increasing positions, got {x[i + 1]:g} after {x[i]:g}. Sort the pairs.",
         )
         return None
-    found = TableMap(x, y, sign, zero)
-    rises = np.diff(found.values) * (1.0 if found.values[-1] > found.values[0] else -1.0)
+    map_ = TableMap(x, y, sign, zero)
+    rises = np.diff(map_.values) * (1.0 if map_.values[-1] > map_.values[0] else -1.0)
     if not np.all(rises > 0.0):
-        at = int(np.argmin(rises > 0.0))
+        i = int(np.argmin(rises > 0.0))
         fields.add(
             "values",
-            f"expected values that only rise, or only fall, got {y[at]:g} and then {y[at + 1]:g}. "
+            f"expected values that only rise, or only fall, got {y[i]:g} and then {y[i + 1]:g}. "
             "Measure these points again, or leave one out.",
         )
         return None
@@ -105,23 +105,22 @@ def read_table(
             f"{x[0]:g} to {x[-1]:g}. Measure further points, or narrow the limits.",
         )
         return None
-    return found
+    return map_
 
 
 def read_map(
     fields: Fields, quantity: str, unit: str, limits: tuple[float, float] | None
 ) -> UnitMap | None:
-    """The map of an actuator or sensor.
+    """Read the map of an actuator or sensor.
 
     Args:
-        fields: Its table, with the keys `map`, `sign` and `zero`.
-        quantity: What it is commanded in, or measures; '': unknown, because it is wrong.
-        unit: Unit of that.
-        limits: Limits on its position [unit], NaN where they are wrong; None: a sensor, which has
-            none.
+        fields: Table with the keys `map`, `sign` and `zero`.
+        quantity: Quantity of its commands or measurements, or '' if it is wrong.
+        unit: Unit of the quantity.
+        limits: Limits on its position [unit], NaN if they are wrong, or None for a sensor.
 
     Returns:
-        The map; None: something is wrong with it.
+        The map, or None if it is wrong.
     """
     before = len(fields.faults.found)
     table = (
@@ -143,17 +142,17 @@ def read_map(
         if "type" not in table.values:
             table.add("type", "expected the key 'type', got none. Add: type = \"spool\"")
         return None
-    of, read = KINDS[kind]
-    if of and quantity and quantity not in of:
+    quantities, read = KINDS[kind]
+    if quantities and quantity and quantity not in quantities:
         table.add(
             "type",
             f"expected a map for quantity = '{quantity}', got '{kind}', which is for "
-            f"{' or '.join(of)}. Use another map, or set quantity = '{of[0]}'.",
+            f"{' or '.join(quantities)}. Use another map, or set quantity = '{quantities[0]}'.",
         )
     with np.errstate(all="ignore"):
-        found = read(table, float(sign), zero, unit, limits)
+        map_ = read(table, float(sign), zero, unit, limits)
     table.close(f"a map of type '{kind}'")
-    return found if len(table.faults.found) == before else None
+    return map_ if len(table.faults.found) == before else None
 
 
 def _positive(
@@ -191,8 +190,8 @@ def _linear(fields: Fields, sign: float, zero: float, unit: str, limits: Limits)
     return LinearMap(sign * factor, zero)
 
 
-def _turns(fields: Fields) -> float:
-    """Counts of the device for one turn of what the motor drives."""
+def _counts_per_turn(fields: Fields) -> float:
+    """Read the device's counts for one turn behind the gear."""
     counts = _positive(
         fields, "counts_per_turn", "device units for one turn", "counts_per_turn = 4096"
     )
@@ -202,11 +201,11 @@ def _turns(fields: Fields) -> float:
 
 def _spool(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap:
     radius = _positive(fields, "radius", f"radius of the spool in {unit}", "radius = 12.0")
-    return LinearMap(sign * _turns(fields) / (2.0 * math.pi * radius), zero)
+    return LinearMap(sign * _counts_per_turn(fields) / (2.0 * math.pi * radius), zero)
 
 
 def _turn(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap:
-    return LinearMap(sign * _turns(fields) * _radians(unit) / (2.0 * math.pi), zero)
+    return LinearMap(sign * _counts_per_turn(fields) * _radians(unit) / (2.0 * math.pi), zero)
 
 
 def _radians(unit: str) -> float:
@@ -227,24 +226,24 @@ def _servo(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) 
         radius = _positive(fields, "radius", f"radius of the spool in {unit}", "radius = 12.0")
     if not ends:
         return None
-    found = LinearMap(sign * (ends[1] - ends[0]) / (math.radians(angle) * radius), zero)
+    map_ = LinearMap(sign * (ends[1] - ends[0]) / (math.radians(angle) * radius), zero)
     if limits is not None:
-        needed = sorted(found.to_device(np.array(limits)))
-        if needed[0] < ends[0] - 1e-6 or needed[1] > ends[1] + 1e-6:
+        pulses = sorted(map_.to_device(np.array(limits)))
+        if pulses[0] < ends[0] - 1e-6 or pulses[1] > ends[1] + 1e-6:
             fields.add(
                 "pulse",
                 f"expected limits within the servo's pulses, {ends[0]:g} to {ends[1]:g} us; got "
-                f"{limits[0]:g} to {limits[1]:g} {unit}, which are {needed[0]:.0f} to "
-                f"{needed[1]:.0f} us. Narrow the limits, move 'zero', or take another radius.",
+                f"{limits[0]:g} to {limits[1]:g} {unit}, which are {pulses[0]:.0f} to "
+                f"{pulses[1]:.0f} us. Narrow the limits, move 'zero', or take another radius.",
             )
-    return found
+    return map_
 
 
 def _syringe(fields: Fields, sign: float, zero: float, unit: str, limits: Limits) -> UnitMap:
     area = _positive(fields, "area", "area of the piston in mm2", "area = 165.0")
     lead = _positive(fields, "lead", "travel of the piston for one turn in mm", "lead = 2.0")
     volume = UNITS["volume"].get(unit, math.nan) * 1e9  # in mm3
-    return LinearMap(sign * _turns(fields) * volume / (area * lead), zero)
+    return LinearMap(sign * _counts_per_turn(fields) * volume / (area * lead), zero)
 
 
 KINDS: dict[str, tuple[tuple[str, ...], Reader]] = {
@@ -256,4 +255,4 @@ KINDS: dict[str, tuple[tuple[str, ...], Reader]] = {
     "polynomial": ((), read_polynomial),
     "table": ((), read_table),
 }
-"""Types of maps: quantities that they are for (none: all), and how they are read."""
+"""Types of maps: their quantities (none for all), and their readers."""

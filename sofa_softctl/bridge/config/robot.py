@@ -1,4 +1,4 @@
-"""A robot's configuration in memory: what its TOML file says, checked.
+"""Configuration of a robot in memory: the checked content of its TOML file.
 
 Positions, limits and rates of an actuator are in its own `unit`; `map` converts to the unit of its
 device. "Position" stands for whatever the actuator is commanded in: a length, an angle, a force, a
@@ -18,13 +18,13 @@ class UnitMap(Protocol):
     """Conversion between an actuator's unit and its device's, strictly monotonic."""
 
     def to_device(self, value: np.ndarray) -> np.ndarray:
-        """From the actuator's unit to the device's, any shape."""
+        """Convert from the actuator's unit to the device's, any shape."""
 
     def from_device(self, value: np.ndarray) -> np.ndarray:
-        """The inverse."""
+        """Convert from the device's unit to the actuator's, any shape."""
 
     def slope_range(self, low: float, high: float) -> tuple[float, float]:
-        """Least and greatest |d device / d actuator| from `low` to `high` [device unit / unit]."""
+        """Return bounds of |d device / d actuator| from `low` to `high` [device unit / unit]."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class DeviceConfig:
     """A table [devices.NAME]."""
 
     name: str
-    """Its name in the file."""
+    """Name in the file."""
     type: str
     """Registered name of the device's class."""
     options: Mapping[str, Any]
@@ -50,13 +50,13 @@ class ActuatorConfig:
     device: str
     """Name of its device."""
     channel: int
-    """Its channel there."""
+    """Channel on that device."""
     quantity: str
-    """What it is commanded in: one of `quantities.UNITS`."""
+    """Quantity of its commands: one of `quantities.UNITS`."""
     unit: str
     """Unit of the numbers below."""
     map: UnitMap
-    """To the device's unit; sign and zero included."""
+    """Map to the device's unit, with sign and zero."""
     position_min: float
     """Least position [unit]."""
     position_max: float
@@ -72,7 +72,7 @@ class ActuatorConfig:
     rest: float
     """Position at rest [unit]."""
     soft_start: float
-    """Time in which it goes from where it is to the first target, at least [s]."""
+    """Least time of the first move, to the first target [s]."""
     line: int
     """Line of the table in the file."""
 
@@ -82,42 +82,42 @@ class SensorConfig:
     """A table [sensors.NAME]: a signal of a device that becomes a Data in the scene."""
 
     name: str
-    """Its name in the file and in the scene."""
+    """Name in the file and in the scene."""
     device: str
     """Name of its device."""
     signal: str
-    """Name of the signal among those of the device's feedback."""
+    """Name of the signal in the device's feedback."""
     quantity: str
-    """What it measures: one of `quantities.UNITS`, or 'number'."""
+    """Measured quantity: one of `quantities.UNITS`, or 'number'."""
     unit: str
     """Unit after the conversion."""
     size: int
-    """How many numbers it has."""
+    """Number of values."""
     map: UnitMap
-    """From the device's unit (`from_device`)."""
+    """Map from the device's unit (`from_device`)."""
     line: int
     """Line of the table in the file."""
 
 
 @dataclass(frozen=True)
 class StreamConfig:
-    """The table [stream]: how commands are sent."""
+    """The table [stream]: rate and timing of commands."""
 
     rate: float = 100.0
-    """Commands in a second [Hz]."""
+    """Rate of commands [Hz]."""
     interpolation: str = "linear"
-    """Between the scene's commands: 'linear', or 'hold', the last one."""
+    """Interpolation between the scene's commands: 'linear', or 'hold' for the last one."""
     lookahead: int = 2
     """Commands of the scene that wait to be sent: the delay, in steps, and the reserve."""
     slow_scene: str = "wait"
-    """A scene slower than real time: 'wait', the robot's clock waits for it, or 'refuse'."""
+    """Treatment of scenes slower than real time: 'wait' (the robot's clock waits) or 'refuse'."""
     realtime: bool = True
-    """Whether to ask for SCHED_FIFO and locked memory, where permitted."""
+    """Whether to ask for SCHED_FIFO and locked memory, if permitted."""
 
 
 @dataclass(frozen=True)
 class SafetyConfig:
-    """The table [safety]: when to stop, and how."""
+    """The table [safety]: conditions of stops."""
 
     command_timeout: float = 0.5
     """Silence of the scene after which the robot holds and goes to rest [s]."""
@@ -128,9 +128,9 @@ class SafetyConfig:
     clock_jump: float = 0.25
     """A gap between two periods of the loop after which nothing moves on by itself [s]."""
     stop_file: str = ""
-    """A file whose existence is an emergency stop; empty: none."""
+    """File whose existence is an emergency stop, or ""."""
     dead_man_file: str = ""
-    """A file that must have been touched within `command_timeout`; empty: none."""
+    """File that must have been touched within `command_timeout`, or ""."""
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,9 @@ class RobotConfig:
     """A whole configuration file."""
 
     path: str
-    """The file."""
+    """Path of the file."""
     text: str
-    """What was in it when it was read: it is not read again while the robot moves."""
+    """Content when it was read: it is not read again while the robot moves."""
     name: str
     """Name of the robot."""
     devices: tuple[DeviceConfig, ...]

@@ -1,4 +1,4 @@
-"""Actuators of a scene as the bridge sees them: names, quantities, limits."""
+"""Actuators of a scene: names, quantities, limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SceneActuator:
     """One actuator of a scene, with its limits in the scene's units."""
 
     name: str
-    """Its name."""
+    """Name of the actuator."""
     effort: str
     """Quantity of its effort."""
     displacement: str
@@ -39,52 +39,52 @@ class SceneActuator:
 
     @property
     def quantities(self) -> tuple[str, str]:
-        """In what it can be commanded."""
+        """Quantities of its commands."""
         return self.effort, self.displacement
 
     def limits(self, quantity: str) -> tuple[float, float]:
-        """Limits on one of its quantities."""
+        """Return limits on one of its quantities."""
         return self.effort_limits if quantity == self.effort else self.displacement_limits
 
     def step(self, quantity: str) -> float:
-        """Greatest change of one of its quantities in a step."""
+        """Return the greatest change of one of its quantities in a step."""
         return self.displacement_step if quantity == self.displacement else self.effort_step
 
 
 def driven_by(controller: Any) -> list[Any]:
-    """Components that a controller drives, in its order; empty: none that the bridge knows."""
+    """Return the actuators that a controller drives, in its order."""
     for name in LISTS:
-        found = getattr(controller, name, None)
-        if isinstance(found, Sequence) and found and all(map(_known, found)):
-            return list(found)
+        components = getattr(controller, name, None)
+        if isinstance(components, Sequence) and components and all(map(_is_actuator, components)):
+            return list(components)
     return []
 
 
-def _known(component: Any) -> bool:
+def _is_actuator(component: Any) -> bool:
     return hasattr(component, "getClassName") and component.getClassName() in QUANTITIES
 
 
 def names_of(controller: Any, components: Sequence[Any]) -> list[str]:
-    """Names of a controller's actuators: its own, or those of their nodes."""
+    """Return names of a controller's actuators: its own, or names of their nodes."""
     names = getattr(controller, "names", None)
     if isinstance(names, Sequence) and len(names) == len(components):
         return [str(name) for name in names]
-    found = [each.getContext().getName() for each in components]
-    paths = [path_of(each) for each in components]
-    return [p if found.count(n) > 1 else n for n, p in zip(found, paths, strict=True)]
+    node_names = [component.getContext().getName() for component in components]
+    paths = [path_of(component) for component in components]
+    return [p if node_names.count(n) > 1 else n for n, p in zip(node_names, paths, strict=True)]
 
 
 def actuators_of(root: Any, controller: Any = None) -> list[SceneActuator]:
-    """Actuators of a controller; without one, of the whole scene, by the names of their nodes.
+    """Return the actuators of a controller, or without one of the scene.
 
     Args:
         root: Root of a scene that is initialised.
-        controller: What drives them; None: the first controller that drives any.
+        controller: Controller of the actuators; by default the first that drives any.
     """
-    entries = [entry for node in nodes_of(root) for entry in node.objects]
+    scene_components = [item for node in nodes_of(root) for item in node.objects]
     if controller is None:
-        controller = next((each for each in entries if driven_by(each)), None)
-    components = driven_by(controller) or [each for each in entries if _known(each)]
+        controller = next((item for item in scene_components if driven_by(item)), None)
+    components = driven_by(controller) or [item for item in scene_components if _is_actuator(item)]
     limits = _limits(root, controller, components)
     return [
         SceneActuator(name, *QUANTITIES[component.getClassName()], *limits[i])
@@ -95,26 +95,30 @@ def actuators_of(root: Any, controller: Any = None) -> list[SceneActuator]:
 
 
 def _limits(root: Any, controller: Any, components: Sequence[Any]) -> list[Any]:
-    """Limits of an inverse controller's actuators; of others, none are known."""
+    """Return limits of an inverse controller's actuators, or infinite ones."""
     count = len(components)
-    found: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     if components and hasattr(getattr(controller, "driven", None), "limits"):
         try:
             system = ComplianceSystem(root)
-            factor = np.array([system.effort_factor(each) for each in components])
-            found = controller.driven.limits(factor)
+            factor = np.array([system.effort_factor(component) for component in components])
+            limits = controller.driven.limits(factor)
         except SceneError:  # a scene without a constraint solver: reported when it runs
-            found = {}
+            limits = {}
 
-    def each(name: str, unset: float) -> list[float]:
-        values: list[float] = np.broadcast_to(found.get(name, unset), count).astype(float).tolist()
+    def values_of(name: str, unset: float) -> list[float]:
+        values: list[float] = np.broadcast_to(limits.get(name, unset), count).astype(float).tolist()
         return values
 
     inf = math.inf
     rate = np.broadcast_to(getattr(controller, "effort_rate", math.inf), count).astype(float)
     if (speed := getattr(controller, "motor_speed", None)) is not None:
-        moved_rate = np.minimum(found.get("displacement_rate", inf), speed * root.dt.value)
-        found["displacement_rate"] = moved_rate
-    effort = zip(each("effort_min", -inf), each("effort_max", inf), strict=True)
-    moved = zip(each("displacement_min", -inf), each("displacement_max", inf), strict=True)
-    return list(zip(effort, moved, each("displacement_rate", inf), rate.tolist(), strict=True))
+        slowest = np.minimum(limits.get("displacement_rate", inf), speed * root.dt.value)
+        limits["displacement_rate"] = slowest
+    effort = zip(values_of("effort_min", -inf), values_of("effort_max", inf), strict=True)
+    displacement = zip(
+        values_of("displacement_min", -inf), values_of("displacement_max", inf), strict=True
+    )
+    return list(
+        zip(effort, displacement, values_of("displacement_rate", inf), rate.tolist(), strict=True)
+    )

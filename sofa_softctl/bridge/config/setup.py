@@ -1,4 +1,4 @@
-"""What devices need to know of their channels, from a robot's limits and maps."""
+"""Channels of devices, from a robot's limits and maps."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sofa_softctl.bridge.device import ChannelSetup
 
 
 def channels(robot: RobotConfig) -> dict[str, tuple[ChannelSetup, ...]]:
-    """Channels of each device by its name, in the order of the robot's actuators.
+    """Return the channels of each device by name, in the order of the robot's actuators.
 
-    A device that has sensors alone gets none.
+    A device with only sensors has none.
     """
     return {
         device.name: tuple(
@@ -24,7 +24,7 @@ def channels(robot: RobotConfig) -> dict[str, tuple[ChannelSetup, ...]]:
 
 
 def channel_setup(actuator: ActuatorConfig) -> ChannelSetup:
-    """Limits of an actuator in its device's unit; the rate is that where the map is steepest."""
+    """Return an actuator's limits in its device's unit; the rate is for the map's largest slope."""
     ends = np.array([actuator.position_min, actuator.position_max])
     low, high = sorted(actuator.map.to_device(ends).tolist())
     rest = float(actuator.map.to_device(np.array(actuator.rest)))

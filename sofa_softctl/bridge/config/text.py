@@ -1,4 +1,4 @@
-"""Text of a robot's configuration file, and the stop file that it names even if the rest is bad."""
+"""Text of a robot's configuration file, and its stop file even if other parts are wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROBOT = FileKind(
     tables=("stream", "safety"),
     named=("devices", "actuators", "sensors"),
 )
-"""For messages."""
+"""Kind of file, for messages."""
 read_text = partial(text.read_text, kind=ROBOT)
 parse_toml = partial(text.parse_toml, kind=ROBOT)
 
@@ -33,16 +33,16 @@ _OTHERWISE = (
 def stop_file_of(path: str | os.PathLike[str]) -> Path:
     """The `stop_file` of a configuration, which may have been damaged since the robot started.
 
-    In a file that is no TOML, as while somebody edits it, the first line that names one counts.
+    In a file with errors of TOML, as while somebody edits it, the first line with a name counts.
 
     Raises:
-        ConfigError: It names none, or cannot be read.
+        ConfigError: The file names none, or cannot be read.
     """
     text = read_text(path)
     try:
         safety = parse_toml(text, os.fspath(path)).get("safety", {})
     except ConfigError as error:
-        name = _named(text)
+        name = _stop_file_in(text)
         if not name:
             raise ConfigError(f"{error} No line names a stop_file. {_OTHERWISE}.") from error
     else:
@@ -52,19 +52,19 @@ def stop_file_of(path: str | os.PathLike[str]) -> Path:
             f"{path}: [safety] has no stop_file, by which another process could stop the robot. "
             f'{_OTHERWISE}. For next time, add: stop_file = "stop"'
         )
-    return beside(path, name)
+    return path_beside(path, name)
 
 
-def _named(text: str) -> str:
-    found = _LINE.search(text)
+def _stop_file_in(text: str) -> str:
+    match = _LINE.search(text)
     try:
-        return str(tomllib.loads(f"name = {found[1]}")["name"]) if found else ""
+        return str(tomllib.loads(f"name = {match[1]}")["name"]) if match else ""
     except tomllib.TOMLDecodeError:
         return ""
 
 
-def why_never(path: str) -> str:
-    """Why a file can never be seen; empty: it can."""
+def unreachable_reason(path: str) -> str:
+    """Return the reason why a file cannot be created or read, or ""."""
     try:
         os.stat(path)
     except FileNotFoundError:
@@ -75,6 +75,6 @@ def why_never(path: str) -> str:
     return ""
 
 
-def beside(path: str | os.PathLike[str], name: str) -> Path:
-    """A file that a configuration names; relative names are relative to its folder."""
+def path_beside(path: str | os.PathLike[str], name: str) -> Path:
+    """Return the path of a file named in a configuration, relative to its folder."""
     return Path(path).absolute().parent / name

@@ -1,4 +1,4 @@
-"""Writes what a calibration found back to a robot's configuration file."""
+"""Writes the results of a calibration to a robot's configuration file."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from sofa_softctl.bridge.config.text import read_text
 from sofa_softctl.errors import ConfigError, DeviceUnavailableError
 
 COPIES_MAX = 9999
-"""Most copies of a file that are kept."""
+"""Greatest number of copies of a file."""
 
 
 def write_back(robot: RobotConfig, changes: Mapping[str, Mapping[str, Any]]) -> Path:
     """Replace values of actuators in the file of a robot; comments and formatting stay.
 
-    The file is replaced at once or not at all. What was in it is kept in FILE.toml.1, .2, ...
+    The file is replaced completely or not at all; its old content goes to FILE.toml.1, .2, ...
 
     Args:
-        robot: What `read_robot` gave.
+        robot: Result of `read_robot`.
         changes: New values by actuator and key, such as {"left": {"zero": 1480.0, "sign": -1}}.
 
     Returns:
         The copy of the old file.
 
     Raises:
-        ConfigError: The file has changed since it was read, cannot be written, or the new values
+        ConfigError: The file has changed since it was read or cannot be written, or the new values
             make no valid configuration. Nothing is written then.
         DeviceUnavailableError: tomlkit is not installed.
     """
@@ -49,10 +49,10 @@ def write_back(robot: RobotConfig, changes: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def changed_text(robot: RobotConfig, changes: Mapping[str, Mapping[str, Any]]) -> str:
-    """Text of a robot's file with other values of actuators, checked.
+    """Return the checked text of a robot's file with other values of actuators.
 
     Raises:
-        ConfigError: They make no valid configuration.
+        ConfigError: The configuration would be invalid.
         DeviceUnavailableError: tomlkit is not installed.
     """
     try:
@@ -84,10 +84,10 @@ _BY_HAND = "Nothing was written: enter the new values by hand."
 
 
 def check_unchanged(robot: RobotConfig) -> None:
-    """Check that the file of a robot is still what it was when it was read.
+    """Check that a robot's file has not changed since it was read.
 
     Raises:
-        ConfigError: It is not.
+        ConfigError: The file has changed.
     """
     if read_text(robot.path) != robot.text:
         raise ConfigError(

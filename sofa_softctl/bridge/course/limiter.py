@@ -1,4 +1,4 @@
-"""Limits of position, speed and acceleration, in discrete time, for all actuators at once.
+"""Limits of position, speed and acceleration, in discrete time, for all actuators.
 
 A command p and its speed v = (p - previous p) / dt are the state. Every period chooses the next
 speed v', and p' = p + v' dt. With a = A dt, the most by which the speed may change in a period:
@@ -48,7 +48,7 @@ class Limiter:
         rate: Greatest speeds, above 0 [unit/s], shape (n,).
         acceleration: Greatest accelerations, above 0 [unit/s2], shape (n,).
         dt: Period [s].
-        start: Positions at which it begins, at rest, from `low` to `high` [unit], shape (n,).
+        start: First positions, at rest, from `low` to `high` [unit], shape (n,).
     """
 
     def __init__(
@@ -66,44 +66,44 @@ class Limiter:
         self.position = np.clip(start, low, high)
         """The last command [unit], shape (n,)."""
         self.speed = np.zeros(len(low))
-        """Its speed [unit/s], shape (n,)."""
+        """Speed of the last command [unit/s], shape (n,)."""
         self._target = self.position.copy()
 
     @property
     def at_rest(self) -> bool:
-        """Whether nothing moves, but for rounding."""
+        """Return True if nothing moves, except for rounding."""
         return bool((np.abs(self.speed) <= 1e-9 * self.change).all())
 
     def follow(self, target: np.ndarray) -> np.ndarray:
-        """The next command towards a target, finite; beyond a limit it is that limit [unit]."""
+        """Return the next command towards a target, finite, clipped to the limits [unit]."""
         target = np.clip(target, self.low, self.high)
         w = np.clip((target - self._target) / self.dt, -self.rate, self.rate)
         self._target = target
         behind = target - w * self.dt - self.position
-        return self._move(w + np.sign(behind) * self._stops_within(np.abs(behind)))
+        return self._move(w + np.sign(behind) * self._speed_limit(np.abs(behind)))
 
     def brake(self) -> np.ndarray:
-        """The next command when the motion is to end as soon as the limits permit."""
-        found = self._move(np.zeros(len(self.speed)))
-        self._target = found.copy()
-        return found
+        """Return the next command that ends the motion as soon as the limits permit."""
+        command = self._move(np.zeros(len(self.speed)))
+        self._target = command.copy()
+        return command
 
-    def _move(self, wanted: np.ndarray) -> np.ndarray:
+    def _move(self, desired: np.ndarray) -> np.ndarray:
         up = np.minimum(self.speed + self.change, self.rate)
         down = np.maximum(self.speed - self.change, -self.rate)
-        up = np.minimum(up, self._stops_within(self.high - self.position))
-        down = np.maximum(down, -self._stops_within(self.position - self.low))
+        up = np.minimum(up, self._speed_limit(self.high - self.position))
+        down = np.maximum(down, -self._speed_limit(self.position - self.low))
         # where rounding lets the two cross, by 1e-16 of the speed, the range of positions decides
-        speed = np.minimum(np.maximum(wanted, down), up)
+        speed = np.minimum(np.maximum(desired, down), up)
         position = np.clip(self.position + speed * self.dt, self.low, self.high)
         self.position, self.speed = position, speed
-        found: np.ndarray = position.copy()
-        return found
+        command: np.ndarray = position.copy()
+        return command
 
-    def _stops_within(self, distance: np.ndarray) -> np.ndarray:
-        """V(s) of (2) [unit/s]; `distance` is not negative [unit]."""
+    def _speed_limit(self, distance: np.ndarray) -> np.ndarray:
+        """Return V(s) of (2) [unit/s]; `distance` is not negative [unit]."""
         a = self.change
         n = np.ceil(0.5 * (np.sqrt(1.0 + 8.0 * distance / (a * self.dt)) - 1.0))
         n = np.maximum(n, 1.0)
-        found: np.ndarray = distance / (n * self.dt) + 0.5 * a * (n - 1.0)
-        return found
+        speed: np.ndarray = distance / (n * self.dt) + 0.5 * a * (n - 1.0)
+        return speed

@@ -12,11 +12,11 @@ class Move:
     distance / duration, its greatest acceleration 6 distance / duration^2.
 
     Args:
-        start: Where it begins, at rest [unit], shape (n,).
-        end: Where it ends, at rest [unit], shape (n,).
+        start: First pose, at rest [unit], shape (n,).
+        end: Last pose, at rest [unit], shape (n,).
         rate: Greatest speeds [unit/s], shape (n,).
         acceleration: Greatest accelerations [unit/s2], shape (n,).
-        least: Least duration [s].
+        duration_min: Least duration [s].
     """
 
     def __init__(
@@ -25,29 +25,29 @@ class Move:
         end: np.ndarray,
         rate: np.ndarray,
         acceleration: np.ndarray,
-        least: float = 0.0,
+        duration_min: float = 0.0,
     ) -> None:
         self.start, self.end = start.copy(), end.copy()
-        self.duration = max(least, longest(np.abs(end - start), rate, acceleration))
-        """[s]."""
+        self.duration = max(duration_min, move_duration(np.abs(end - start), rate, acceleration))
+        """Duration of the move [s]."""
         self._elapsed = 0.0
 
     @property
-    def done(self) -> bool:
-        """Whether its end was returned."""
+    def is_done(self) -> bool:
+        """Return True if the end was returned."""
         return self._elapsed >= self.duration
 
     def advance(self, dt: float) -> np.ndarray:
-        """Position after another `dt` [unit], shape (n,)."""
+        """Return the position after another `dt` [unit], shape (n,)."""
         self._elapsed += dt
-        if self.done:
+        if self.is_done:
             return self.end
         u = self._elapsed / self.duration
-        found: np.ndarray = self.start + (self.end - self.start) * (u * u * (3.0 - 2.0 * u))
-        return found
+        position: np.ndarray = self.start + (self.end - self.start) * (u * u * (3.0 - 2.0 * u))
+        return position
 
 
-def longest(distance: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> float:
-    """Time that moves by these distances need within the limits [s]."""
-    needed = np.maximum(1.5 * distance / rate, np.sqrt(6.0 * distance / acceleration))
-    return float(needed.max(initial=0.0))
+def move_duration(distance: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> float:
+    """Return the least duration of moves by these distances [s]."""
+    durations = np.maximum(1.5 * distance / rate, np.sqrt(6.0 * distance / acceleration))
+    return float(durations.max(initial=0.0))

@@ -2,7 +2,7 @@
 
 The clock starts at the time of the first target, when `lookahead` further ones wait, and never
 passes the newest one. While more than `lookahead` - 1 steps are left to play it runs in real time;
-below, it slows down in proportion to what is left. So a scene that runs at half of real time moves
+below, it slows down in proportion to the steps left. So a scene at half of real time moves
 the robot evenly at half speed, and one that stops brings it to rest at its last target.
 """
 
@@ -12,16 +12,16 @@ from collections import deque
 
 import numpy as np
 
-REAL_TIME = 0.9
-"""A scene that computes less than this much of its time in a second is slower than real time."""
+REAL_TIME_FACTOR_MIN = 0.9
+"""Scene time per second [s/s] below which a scene is slower than real time."""
 
 
-class Playout:
-    """Targets that wait, and the clock that passes them.
+class TargetBuffer:
+    """Queue of targets, with the robot's clock.
 
     Args:
-        interpolation: Between targets: 'linear', or 'hold', the last one.
-        lookahead: Targets that wait behind the one at the clock, at the start.
+        interpolation: Interpolation between targets: 'linear', or 'hold' for the last target.
+        lookahead: Number of targets that must wait behind the first before the clock starts.
     """
 
     def __init__(self, interpolation: str, lookahead: int) -> None:
@@ -31,22 +31,21 @@ class Playout:
         self.waiting = False
         """Whether the clock ran slower than real time in the last period."""
         self.waited = 0.0
-        """Time for which it waited since the start [s]."""
+        """Time for which the clock waited since the start [s]."""
         self.late = 0.0
-        """Time for which it waited beyond what a scene at `REAL_TIME` needs, less as time passes
-        [s]."""
+        """Waiting time beyond that of a scene at `REAL_TIME_FACTOR_MIN`, falling with time [s]."""
         self.step = 0.0
         """Time between the newest two targets [s]."""
         self._targets: deque[tuple[float, np.ndarray]] = deque()
         self._sent: list[tuple[float, float]] = []
-        """When the first targets were sent, and their times [s]."""
+        """Send times of the first targets, and their scene times [s]."""
 
     def __len__(self) -> int:
-        """How many targets are kept: the one at the clock, and those that wait."""
+        """Return the number of targets: the one at the clock, and later ones."""
         return len(self._targets)
 
     def add(self, time: float, target: np.ndarray, sent: float) -> None:
-        """Queue a target; `time` is later than that of the last one."""
+        """Queue a target; `time` is later than the last target's."""
         if self._targets:
             self.step = time - self._targets[-1][0]
         else:
@@ -57,21 +56,21 @@ class Playout:
 
     @property
     def ready(self) -> bool:
-        """Whether the clock may start."""
+        """Return True if the clock may start."""
         return len(self._targets) > self.lookahead
 
     def speed_of_scene(self) -> float:
-        """Scene time in a second, from the targets before the start; inf: not measurable.
+        """Return the scene time per second, from targets before the start; inf if not measurable.
 
-        The first interval is left out where there are others: a scene compiles in its first steps.
+        The first interval is left out if there are others: a scene compiles in its first steps.
         """
-        first = self._sent[1:] if len(self._sent) > 2 else self._sent
-        if len(first) < 2 or first[-1][0] <= first[0][0]:
+        times = self._sent[1:] if len(self._sent) > 2 else self._sent
+        if len(times) < 2 or times[-1][0] <= times[0][0]:
             return float("inf")
-        return (first[-1][1] - first[0][1]) / (first[-1][0] - first[0][0])
+        return (times[-1][1] - times[0][1]) / (times[-1][0] - times[0][0])
 
     def advance(self, dt: float) -> None:
-        """Let the clock run for a period."""
+        """Advance the clock by a period."""
         left = self._targets[-1][0] - self.time
         reserve = (self.lookahead - 1) * self.step
         speed = 1.0 if left >= reserve else left / reserve
@@ -79,17 +78,17 @@ class Playout:
         self.time += move
         self.waiting = move < 0.99 * dt
         self.waited += dt - move
-        self.late = max(0.0, self.late + dt - move - (1.0 - REAL_TIME) * dt)
+        self.late = max(0.0, self.late + dt - move - (1.0 - REAL_TIME_FACTOR_MIN) * dt)
         reached = self.time + 1e-6 * dt  # sums of periods differ from the scene's sums of steps
         while len(self._targets) > 1 and self._targets[1][0] <= reached:
             self._targets.popleft()
 
     def target(self) -> np.ndarray:
-        """What the scene asks for at the clock [unit], shape (n,)."""
-        time, here = self._targets[0]
+        """Return the interpolated target at the clock [unit], shape (n,)."""
+        time, last = self._targets[0]
         if not self.linear or len(self._targets) == 1:
-            return here
-        next_time, following = self._targets[1]
-        share = max((self.time - time) / (next_time - time), 0.0)
-        found: np.ndarray = here + share * (following - here)
-        return found
+            return last
+        next_time, next_target = self._targets[1]
+        fraction = max((self.time - time) / (next_time - time), 0.0)
+        target: np.ndarray = last + fraction * (next_target - last)
+        return target

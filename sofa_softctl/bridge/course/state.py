@@ -8,44 +8,44 @@ from enum import Enum
 
 import numpy as np
 
-SHORTEST, LONGEST, PER_DECADE = 1e-6, 10.0, 50
-"""Of the bins [s], and how many there are from a time to ten times it: 4.7 % each."""
+TIME_MIN, TIME_MAX, BINS_PER_DECADE = 1e-6, 10.0, 50
+"""Range of the bins [s], and their number per decade, so that each is 4.7 % wide."""
 PERCENTILES = (50.0, 90.0, 99.0, 99.9)
-"""Of `Histogram.percentiles`; the worst comes behind them."""
+"""Percentiles [%] of `Histogram.percentiles`, before the worst."""
 
 
 class Histogram:
     """Counts of times; shorter and longer ones are in the first and the last bin."""
 
     def __init__(self) -> None:
-        bins = round(math.log10(LONGEST / SHORTEST) * PER_DECADE)
-        self.edges = SHORTEST * 10.0 ** (np.arange(bins + 1) / PER_DECADE)
+        bins = round(math.log10(TIME_MAX / TIME_MIN) * BINS_PER_DECADE)
+        self.edges = TIME_MIN * 10.0 ** (np.arange(bins + 1) / BINS_PER_DECADE)
         """Edges of the bins [s], shape (n + 1,)."""
         self.counts = np.zeros(bins, dtype=np.int64)
-        """Shape (n,)."""
+        """Counts, shape (n,)."""
         self.worst = math.nan
-        """The longest time; NaN: none [s]."""
+        """Longest time; NaN if there is none [s]."""
 
     def add(self, seconds: float) -> None:
         """Count a time."""
-        place = int(math.log10(max(seconds, SHORTEST) / SHORTEST) * PER_DECADE)
-        self.counts[min(place, len(self.counts) - 1)] += 1
+        index = int(math.log10(max(seconds, TIME_MIN) / TIME_MIN) * BINS_PER_DECADE)
+        self.counts[min(index, len(self.counts) - 1)] += 1
         self.worst = seconds if math.isnan(self.worst) else max(self.worst, seconds)
 
-    def merge(self, other: Histogram) -> None:
-        """Add what another one counted."""
-        self.counts += other.counts
-        self.worst = float(np.fmax(self.worst, other.worst))
+    def merge(self, histogram: Histogram) -> None:
+        """Add the counts of another histogram."""
+        self.counts += histogram.counts
+        self.worst = float(np.fmax(self.worst, histogram.worst))
 
     def percentiles(self) -> np.ndarray:
-        """`PERCENTILES`, upper edges of their bins, and the worst; NaN: none [s], shape (5,)."""
+        """Return the upper edges of the bins of `PERCENTILES`, and the worst [s], shape (5,)."""
         total = self.counts.sum()
         if not total:
             return np.full(len(PERCENTILES) + 1, np.nan)
-        below = np.cumsum(self.counts)
-        bins = [int(np.searchsorted(below, total * share / 100.0)) for share in PERCENTILES]
-        found = [min(float(self.edges[place + 1]), self.worst) for place in bins]
-        return np.array([*found, self.worst])
+        cumulated = np.cumsum(self.counts)
+        bins = [int(np.searchsorted(cumulated, total * percent / 100.0)) for percent in PERCENTILES]
+        values = [min(float(self.edges[index + 1]), self.worst) for index in bins]
+        return np.array([*values, self.worst])
 
 
 class StreamState(Enum):
@@ -77,15 +77,15 @@ class Sample:
     state: StreamState
     """State in the period."""
     target: np.ndarray
-    """What the scene asked for, interpolated [actuators' units], shape (n_actuators,)."""
+    """Interpolated target of the scene [actuators' units], shape (n_actuators,)."""
     command: np.ndarray
-    """What was sent, after the limits [actuators' units], shape (n_actuators,)."""
+    """Command sent, within the limits [actuators' units], shape (n_actuators,)."""
     measured: np.ndarray
-    """Measured positions, NaN where there is none [actuators' units], shape (n_actuators,)."""
+    """Measured positions, NaN if not measured [actuators' units], shape (n_actuators,)."""
     effort: np.ndarray
-    """Measured efforts, NaN where there is none [devices' units], shape (n_actuators,)."""
+    """Measured efforts, NaN if not measured [devices' units], shape (n_actuators,)."""
     sensors: np.ndarray
-    """Numbers of all sensors one after another, NaN before the first [sensors' units]."""
+    """Concatenated numbers of all sensors, NaN before the first message [sensors' units]."""
     age: np.ndarray
     """Age of the feedback of each device, NaN before the first [s], shape (n_devices,)."""
     sensor_age: np.ndarray
@@ -94,7 +94,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Statistics:
-    """How regularly commands were sent."""
+    """Regularity of the commands."""
 
     periods: int
     """Periods in which commands were sent."""
@@ -115,4 +115,4 @@ class Statistics:
     waited: float
     """Time for which the robot's clock waited for the scene [s]."""
     notes: tuple[str, ...]
-    """What users should know: no real-time priority, a latency timer, a dry run."""
+    """Notes for users: no real-time priority, a latency timer, a dry run."""

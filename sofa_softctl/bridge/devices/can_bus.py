@@ -1,4 +1,4 @@
-"""Nodes on a CAN bus, one frame a channel or several channels a frame, by python-can."""
+"""Nodes on a CAN bus, with one or several channels per frame, by python-can."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _BUS_OFF = 0x40
 """Class of error frames of Linux: the controller is off the bus (linux/can/error.h)."""
 _FRAME_BITS = 67.0
 """Bits of a frame without data: header, CRC, end, pause, and a fifth more for stuffing."""
-_LISTEN = 0.2
-"""Time in which nodes that send feedback on their own are heard when the bus is opened [s]."""
+_LISTEN_TIMEOUT = 0.2
+"""Timeout of the first feedback, of nodes that send it on their own [s]."""
 _READ_MAX = 1000
-"""Frames that one `read` takes at most."""
+"""Greatest number of frames per `read`."""
 
 
 class CanDevice(Device):
@@ -46,18 +46,18 @@ class CanDevice(Device):
     Channel c is at place `c % per_frame` of the frame with id `command_id + c // per_frame`. A
     frame holds one value a place, in `format`, and where `sequence` is true two more bytes: the
     number of the command, modulo 2^16, little-endian. Feedback has the same form, with ids from
-    `feedback_id` on; its number is that of the last command that the node took.
+    `feedback_id` on; its number belongs to the last command that the node accepted.
 
     Args:
         name: Name of its table in the configuration file.
         interface: Interface of python-can, such as 'socketcan', 'virtual' or 'udp_multicast'.
         channel: Channel of the interface, such as 'can0'.
-        bitrate: Of the bus [bit/s]; 0: not known. It bounds the rate of commands; interfaces that
-            set the rate themselves are given it. SocketCAN's is set by `ip link`.
+        bitrate: Rate of the bus [bit/s]; 0: unknown. It bounds the rate of commands; interfaces
+            that set the rate themselves get it. SocketCAN's is set by `ip link`.
         command_id: Id of the first command frame.
         feedback_id: Id of the first feedback frame; -1: there is none.
         stop_id: Id of the frame that stops all nodes; -1: there is none.
-        stop_data: Its bytes, in hexadecimal.
+        stop_data: Data of that frame, in hexadecimal.
         format: Format of a value, as in Python's `struct`: '<f', '<i', '<h', '>h', ...
         per_frame: Values in a frame.
         sequence: Whether frames end with the number of the command.
@@ -105,9 +105,9 @@ class CanDevice(Device):
     @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
         self._numbers = [channel.number for channel in channels]
-        places = self.frames.places(channels, self._where)
+        places = self.frames.map_frames(channels, self._where)
         self._check_ids(places)
-        limits = [self.frames.inside(channel, self._where) for channel in channels]
+        limits = [self.frames.clip_limits(channel, self._where) for channel in channels]
         self._low, self._high = np.array(limits).reshape(-1, 2).T
         self._bus = self._connect()
         self._places, self._positions = places, dict[int, float]()
@@ -139,9 +139,9 @@ class CanDevice(Device):
 
     @override
     def write(self, command: Command) -> None:
-        self._opened()
-        inside = np.clip(command.values, self._low, self._high)  # rounding must not pass a limit
-        values = dict(zip(self._numbers, inside.tolist(), strict=True))
+        self._require_open()
+        clipped = np.clip(command.values, self._low, self._high)  # rounding must not pass a limit
+        values = dict(zip(self._numbers, clipped.tolist(), strict=True))
         self._sent = command.sequence
         self._first = command.sequence if self._first < 0 else self._first
         now = monotonic()
@@ -155,7 +155,7 @@ class CanDevice(Device):
     def read(self) -> Feedback | None:
         if self._bus is None:
             return None
-        arrived = sum(self._take(message) for message in self._received()) + self._listened
+        arrived = sum(self._store_frame(message) for message in self._receive()) + self._listened
         self._listened = 0
         now = monotonic()
         for frame, since in self._owed.items():
@@ -177,7 +177,7 @@ class CanDevice(Device):
         return dict(self._dropped)
 
     def stop(self) -> None:
-        """See `Device.stop`. Without a `stop_id` the last values are what nodes stay at."""
+        """Send the stop frame; without a `stop_id` nodes stay at the last values."""
         if self._bus is not None and self.stop_id >= 0:
             self._send(self.stop_id, self.stop_data)
         self._owed = {}
@@ -192,12 +192,12 @@ class CanDevice(Device):
                 pass
 
     def _listen(self) -> int:
-        """Wait for the first feedback of all nodes, which those that send on their own give."""
-        end, arrived = monotonic() + _LISTEN, 0
-        wanted = len(self._numbers) if self.feedback_id >= 0 else 0
+        """Wait for the first feedback of all nodes; return the number of frames."""
+        end, arrived = monotonic() + _LISTEN_TIMEOUT, 0
+        channel_count = len(self._numbers) if self.feedback_id >= 0 else 0
         try:
-            while len(self._positions) < wanted and monotonic() < end:
-                arrived += sum(self._take(message) for message in self._received())
+            while len(self._positions) < channel_count and monotonic() < end:
+                arrived += sum(self._store_frame(message) for message in self._receive())
                 sleep(1e-3)
         except DeviceError:
             self.close()
@@ -205,7 +205,7 @@ class CanDevice(Device):
         return arrived
 
     def _check_ids(self, places: dict[int, list[int]]) -> None:
-        most = 0x1FFFFFFF if self.extended else 0x7FF
+        id_max = 0x1FFFFFFF if self.extended else 0x7FF
         ids = [self.command_id + frame for frame in places]
         if self.feedback_id >= 0:
             ids += [self.feedback_id + frame for frame in places]
@@ -217,18 +217,18 @@ class CanDevice(Device):
                 "Move command_id, feedback_id or stop_id."
             )
         for identifier in ids:
-            if not 0 <= identifier <= most:
+            if not 0 <= identifier <= id_max:
                 raise DeviceOpenError(
-                    f"{self._where}: the id 0x{identifier:X} does not fit: 0 to 0x{most:X}"
+                    f"{self._where}: the id 0x{identifier:X} does not fit: 0 to 0x{id_max:X}"
                     f"{'' if self.extended else ', or set extended = true'}."
                 )
 
     def _connect(self) -> Any:
-        """The bus of python-can.
+        """Open the bus of python-can.
 
         Raises:
-            DeviceUnavailableError: python-can, or the kernel, lacks it.
-            DeviceOpenError: There is no such interface or channel, or it is down.
+            DeviceUnavailableError: python-can or the kernel lacks support.
+            DeviceOpenError: The interface or channel is missing or down.
         """
         try:
             import can
@@ -250,9 +250,9 @@ class CanDevice(Device):
         except ImportError as error:
             raise DeviceUnavailableError(f"{self._where}: {error}") from error
         except (OSError, ValueError, can.CanError) as error:
-            raise self._explained(error) from error
+            raise self._open_error(error) from error
 
-    def _explained(self, error: Exception) -> DeviceError:
+    def _open_error(self, error: Exception) -> DeviceError:
         number = getattr(error, "errno", None) or getattr(error, "error_code", None)
         if number in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT):
             return DeviceUnavailableError(
@@ -272,7 +272,7 @@ class CanDevice(Device):
             )
         return DeviceOpenError(f"{self._where}: {error}")
 
-    def _opened(self) -> Any:
+    def _require_open(self) -> Any:
         if self._bus is None:
             raise DeviceFailedError(f"{self._where} is not open.")
         return self._bus
@@ -282,7 +282,7 @@ class CanDevice(Device):
 
         message = can.Message(arbitration_id=identifier, data=data, is_extended_id=self.extended)
         try:
-            self._opened().send(message, timeout=0)
+            self._require_open().send(message, timeout=0)
         except (can.CanError, OSError) as error:
             number = getattr(error, "errno", None) or getattr(error, "error_code", None)
             full = number in (errno.ENOBUFS, errno.EAGAIN) or isinstance(error, can.CanTimeoutError)
@@ -293,20 +293,20 @@ class CanDevice(Device):
                 ) from error
             raise DeviceFailedError(f"{self._where}: {error}") from error
 
-    def _received(self) -> list[Any]:
-        """The frames that arrived since the last call."""
+    def _receive(self) -> list[Any]:
+        """Return the frames since the last call."""
         import can
 
-        found: list[Any] = []
+        frames: list[Any] = []
         try:
-            while len(found) < _READ_MAX and (message := self._bus.recv(timeout=0)) is not None:
-                found.append(message)
+            while len(frames) < _READ_MAX and (message := self._bus.recv(timeout=0)) is not None:
+                frames.append(message)
         except (can.CanError, OSError) as error:
             raise DeviceFailedError(f"{self._where}: {error}") from error
-        return found
+        return frames
 
-    def _take(self, message: Any) -> bool:
-        """Take a frame in; whether it was feedback."""
+    def _store_frame(self, message: Any) -> bool:
+        """Store a frame; return True if it was feedback."""
         if message.is_error_frame:
             if message.arbitration_id & _BUS_OFF:
                 raise DeviceFailedError(

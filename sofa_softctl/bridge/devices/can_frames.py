@@ -1,4 +1,4 @@
-"""Which channel is where in which CAN frame."""
+"""Arrangement of channels in CAN frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FrameMap:
         sequence: Whether two bytes with the number of the command follow, little-endian.
 
     Raises:
-        ConfigError: The format is none of a number, or more than 8 bytes.
+        ConfigError: The format is not numeric, or has more than 8 bytes.
     """
 
     def __init__(self, format: str, per_frame: int, sequence: bool) -> None:
@@ -47,17 +47,17 @@ class FrameMap:
             )
 
     def limits(self) -> tuple[float, float]:
-        """Least and greatest value."""
+        """Return the least and the greatest value."""
         if not self._whole:
-            most = float(np.finfo(np.float32).max) if self._single else float("inf")
-            return -most, most
+            greatest = float(np.finfo(np.float32).max) if self._single else float("inf")
+            return -greatest, greatest
         bits = 8 * self._struct.size // self.per_frame
         if self._signed:
             return -(2.0 ** (bits - 1)), 2.0 ** (bits - 1) - 1.0
         return 0.0, 2.0**bits - 1.0
 
     def resolution(self, channels: Sequence[ChannelSetup]) -> float:
-        """Smallest change of a value within the channels' limits."""
+        """Return the smallest change of a value within the channels' limits."""
         if self._whole:
             return 1.0
         kind = np.float32 if self._single else np.float64
@@ -65,57 +65,57 @@ class FrameMap:
             (float(np.spacing(kind(max(abs(c.low), abs(c.high))))) for c in channels), default=0.0
         )
 
-    def inside(self, channel: ChannelSetup, where: str) -> tuple[float, float]:
-        """Least and greatest value that a frame can hold within a channel's limits.
+    def clip_limits(self, channel: ChannelSetup, label: str) -> tuple[float, float]:
+        """Return the least and greatest value of a frame within a channel's limits.
 
         Raises:
-            DeviceOpenError: There is none.
+            DeviceOpenError: No value fits.
         """
         low, high = channel.low, channel.high
         if self._whole:
             low, high = float(math.ceil(low)), float(math.floor(high))
         elif self._single:
-            low, high = _single_from(low), -_single_from(-high)
+            low, high = _round_up_to_single(low), -_round_up_to_single(-high)
         if low > high:
             raise DeviceOpenError(
-                f"{where}: actuator '{channel.name}' goes from {channel.low:g} to "
+                f"{label}: actuator '{channel.name}' goes from {channel.low:g} to "
                 f"{channel.high:g}, where the format of frames has no value: change its map."
             )
         return low, high
 
-    def places(self, channels: Sequence[ChannelSetup], where: str) -> dict[int, list[int]]:
-        """Numbers of the channels in each frame, by the frame's number from 0.
+    def map_frames(self, channels: Sequence[ChannelSetup], label: str) -> dict[int, list[int]]:
+        """Return the numbers of the channels in each frame, by the frame's number from 0.
 
         Raises:
-            DeviceOpenError: A place of a frame has no channel: what to send there is not known.
+            DeviceOpenError: A value of a frame has no channel.
         """
         numbers = {channel.number for channel in channels}
-        found = {}
+        channels_by_frame = {}
         for frame in sorted({number // self.per_frame for number in numbers}):
-            wanted = [frame * self.per_frame + place for place in range(self.per_frame)]
-            missing = [number for number in wanted if number not in numbers]
+            members = [frame * self.per_frame + index for index in range(self.per_frame)]
+            missing = [number for number in members if number not in numbers]
             if missing:
                 raise DeviceOpenError(
-                    f"{where}: a frame holds the channels {wanted[0]} to {wanted[-1]}, and no "
-                    f"actuator uses {', '.join(map(str, missing))}: add one, or change per_frame."
+                    f"{label}: a frame holds the channels {members[0]} to {members[-1]}, and "
+                    f"no actuator uses {', '.join(map(str, missing))}: add it, or set per_frame."
                 )
-            found[frame] = wanted
-        return found
+            channels_by_frame[frame] = members
+        return channels_by_frame
 
     def pack(self, values: Sequence[float], sequence: int) -> bytes:
-        """Data of a frame."""
+        """Return the data of a frame."""
         numbers = [round(value) for value in values] if self._whole else values
         tail = struct.pack("<H", sequence % 2**16) if self.sequence else b""
         return self._struct.pack(*numbers) + tail
 
     def unpack(self, data: bytes) -> tuple[list[float], int | None]:
-        """Values of a frame, and the number of a command if it has one."""
+        """Return the values of a frame, and the number of a command if it has one."""
         values = [float(value) for value in self._struct.unpack(data[: self._struct.size])]
         number = struct.unpack("<H", data[self._struct.size :])[0] if self.sequence else None
         return values, number
 
 
-def _single_from(low: float) -> float:
-    """Least number of single precision that is not below."""
-    found = np.float32(low)
-    return float(found if float(found) >= low else np.nextafter(found, np.float32(np.inf)))
+def _round_up_to_single(low: float) -> float:
+    """Return the least number of single precision that is not below."""
+    single = np.float32(low)
+    return float(single if float(single) >= low else np.nextafter(single, np.float32(np.inf)))

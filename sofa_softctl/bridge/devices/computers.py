@@ -1,4 +1,4 @@
-"""Computers, which have many names."""
+"""Unique names of computers, which have many names."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import socket
 from contextlib import suppress
 
 
-def one_name(host: str) -> str:
-    """The same for all names and addresses of this computer, and for all names of another address.
+def unique_name(host: str) -> str:
+    """Return a name that is the same for all names and addresses of a computer.
 
     Takes as long as the system's resolver. A name that it does not know stays as it is.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        found = min(str(entry[4][0]) for entry in socket.getaddrinfo(host, None, family))
+        address = min(str(info[4][0]) for info in socket.getaddrinfo(host, None, family))
     except (OSError, UnicodeError):
         return host.lower()
-    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as own:
-        own.bind((found, 0))  # nobody can bind another computer's address
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as socket_:
+        socket_.bind((address, 0))  # nobody can bind another computer's address
         return "this computer"
-    return found
+    return address

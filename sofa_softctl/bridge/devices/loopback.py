@@ -1,4 +1,4 @@
-"""A device without a wire: whatever is written to it comes back as its position."""
+"""A simulated device: commands come back as its positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sofa_softctl.errors import DeviceFailedError
 
 
 class LoopbackDevice(Device):
-    """Takes every command and reports it as reached; nothing moves.
+    """Simulated device that reports each command as reached; nothing moves.
 
     Args:
         name: Name of its table in the configuration file.
@@ -57,11 +57,11 @@ class LoopbackDevice(Device):
 
     @override
     def read(self) -> Feedback | None:
-        found, self._waiting = self._waiting, None
-        return found
+        feedback, self._waiting = self._waiting, None
+        return feedback
 
     def stop(self) -> None:
-        """See `Device.stop`: nothing moves."""
+        """Ignore the call: nothing moves."""
 
     @override
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Base of devices that are a lab's own program: JSON messages over something that carries them."""
+"""Base class of devices that are a lab's own program, with JSON messages."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from sofa_softctl.errors import (
     DeviceTimeoutError,
 )
 
-_GREET = 0.05
-"""A program is greeted that often until it answers [s]."""
-_AGAIN = 0.25
-"""One that gets no commands is greeted that often [s]."""
-_STOP, _STOP_AGAIN = 0.3, 0.05
-"""Time in which a stop must be reported, and between its repetitions [s]."""
-_STOPS = 3
-"""How often it is sent to a program that does not answer."""
+_GREETING_INTERVAL = 0.05
+"""Interval of greetings until the program answers [s]."""
+_IDLE_INTERVAL = 0.25
+"""Interval of greetings without commands [s]."""
+_STOP_TIMEOUT, _STOP_INTERVAL = 0.3, 0.05
+"""Timeout of the report of a stop, and interval of its repetitions [s]."""
+_STOP_COUNT = 3
+"""Number of stops sent to a program that does not answer."""
 
 
 class PeerDevice(Device):
@@ -68,16 +68,16 @@ class PeerDevice(Device):
         self._is_open = False
         self._first: Feedback | None = None
 
-    # -- what carries the messages -----------------------------------------------------------
+    # -- transport of messages ----------------------------------------------------------------
 
     @property
     @abstractmethod
     def can_send(self) -> bool:
-        """Whether its options say where commands go."""
+        """True if the options have an address of commands."""
 
     @abstractmethod
     def _connect(self) -> str:
-        """Open the connection, and say with whom it is; `DeviceOpenError`."""
+        """Open the connection, and describe it; `DeviceOpenError`."""
 
     @abstractmethod
     def _send(self, data: bytes) -> None:
@@ -85,7 +85,7 @@ class PeerDevice(Device):
 
     @abstractmethod
     def _receive(self) -> list[bytes]:
-        """The messages that arrived, without waiting; `DeviceFailedError`."""
+        """Return the messages that arrived, without waiting; `DeviceFailedError`."""
 
     @abstractmethod
     def _disconnect(self) -> None:
@@ -110,7 +110,7 @@ class PeerDevice(Device):
         self._acknowledged: int | None = None
         self._stopped_here, self._stop_seen = False, False
         self._hello = encode(
-            "hello", self._session, channels={one.name: _as_json(one) for one in channels}
+            "hello", self._session, channels={c.name: _as_json(c) for c in channels}
         )
         self._with = self._connect()
         self._is_open = True
@@ -124,8 +124,8 @@ class PeerDevice(Device):
         notes = [] if self.answers or not channels else [
             f"{self._where} does not answer (answers = false): that it takes commands is not known."
         ]  # fmt: skip
-        known = len(self._first.positions) if self._first else 0
-        measures = bool(channels) and known == len(channels)
+        position_count = len(self._first.positions) if self._first else 0
+        measures = bool(channels) and position_count == len(channels)
         if self.answers and channels and not measures:
             notes.append(
                 f"{self._where}: its answer to 'hello' lacks `positions` of all motors. Where they "
@@ -159,7 +159,7 @@ class PeerDevice(Device):
         self._note_sent()
 
     def read(self) -> Feedback | None:
-        """See `Device.read`. Greets the program when it got no command for a while."""
+        """Return the newest feedback; greet the program if it got no command for a while."""
         self._check_open()
         feedback, self._first = self._newest() or self._first, None
         if feedback is not None:
@@ -171,7 +171,7 @@ class PeerDevice(Device):
                 f"{now - self._unanswered:.2g} s. "
                 f"{explain_silence(self.dropped(), 'Does it still run?')}"
             )
-        if self.can_send and now - self._last_sent > _AGAIN:
+        if self.can_send and now - self._last_sent > _IDLE_INTERVAL:
             self._send(self._hello)
             self._note_sent()
         return feedback
@@ -181,24 +181,25 @@ class PeerDevice(Device):
         return dict(self._inbox.dropped) if self._is_open else {}
 
     def stop(self) -> None:
-        """See `Device.stop`: sends 'stop' until the program says that it stopped."""
+        """Send 'stop' until the program reports that it stopped."""
         if not self._is_open or not self._names:
             return
         self._stopped_here = True
-        end, again = monotonic() + _STOP, -math.inf
+        end, next_stop = monotonic() + _STOP_TIMEOUT, -math.inf
         sent = 0
         while monotonic() < end:
-            if monotonic() > again:
+            if monotonic() > next_stop:
                 self._send(encode("stop", self._session))
-                sent, again = sent + 1, monotonic() + _STOP_AGAIN
+                sent, next_stop = sent + 1, monotonic() + _STOP_INTERVAL
             if self.answers:
                 self._newest()
-            if self._stop_seen or (sent == _STOPS and not self.answers):
+            if self._stop_seen or (sent == _STOP_COUNT and not self.answers):
                 return
             sleep(0.001)
         promise = f" It promises to stop after {self.watchdog:g} s." if self.watchdog else ""
         raise DeviceTimeoutError(
-            f"{self._where}: {self._with} did not report in {_STOP:g} s that it stopped.{promise}"
+            f"{self._where}: {self._with} did not report in {_STOP_TIMEOUT:g} s that it "
+            f"stopped.{promise}"
         )
 
     @override
@@ -210,18 +211,18 @@ class PeerDevice(Device):
     # -- helpers ---------------------------------------------------------------------------------
 
     def _greet(self) -> None:
-        """Wait for its first message."""
+        """Wait for the program's first message."""
         if not self.timeout or (self._names and not self.answers):
             return
-        end, again = monotonic() + self.timeout, -math.inf
+        end, next_greeting = monotonic() + self.timeout, -math.inf
         trouble = ""
         while monotonic() < end:
             try:
-                if self.can_send and monotonic() > again:
-                    again = monotonic() + _GREET
+                if self.can_send and monotonic() > next_greeting:
+                    next_greeting = monotonic() + _GREETING_INTERVAL
                     self._send(self._hello)
-                if (found := self._newest()) is not None:
-                    self._first = found
+                if (feedback := self._newest()) is not None:
+                    self._first = feedback
                     return
             except (DeviceFailedError, DeviceTimeoutError) as error:  # it may just be starting
                 trouble = str(error)
@@ -231,8 +232,8 @@ class PeerDevice(Device):
                     f"{self._inbox.other_version!r}, this program understands version {VERSION}."
                 )
             sleep(0.002)
-        said = self._inbox.describe()
-        trouble = f" ({said})" if said else f" ({trouble})" if trouble else ""
+        dropped = self._inbox.describe()
+        trouble = f" ({dropped})" if dropped else f" ({trouble})" if trouble else ""
         raise DeviceTimeoutError(
             f"{self._where}: nothing came from {self._with} in {self.timeout:g} s{trouble}. Does "
             "it run, and are its address and port right? docs/reference/bridge-messages.md has the "
@@ -240,26 +241,28 @@ class PeerDevice(Device):
         )
 
     def _newest(self) -> Feedback | None:
-        """What arrived since the last call, the newest value of each thing; None: nothing."""
-        found = [said for data in self._receive() if (said := self._inbox.accept(data)) is not None]
-        if not found:
+        """Return the feedback since the last call, with the newest values, or None."""
+        answers = [
+            answer for data in self._receive() if (answer := self._inbox.accept(data)) is not None
+        ]
+        if not answers:
             return None
-        for said in found:
-            number = said.acknowledged
-            if number is not None and said.to == self._session and number <= self._sent:
+        for answer in answers:
+            number = answer.acknowledged
+            if number is not None and answer.to == self._session and number <= self._sent:
                 self._acknowledged = number
         dropped = float(sum(self._inbox.dropped.values()))
-        signals = {name: value for said in found for name, value in said.signals.items()}
-        heard = found if self._sent >= 0 else found[-1:]  # before, it may mean an earlier run
-        stopped = next((said.stopped for said in heard if said.stopped), "")
+        signals = {name: value for answer in answers for name, value in answer.signals.items()}
+        heard = answers if self._sent >= 0 else answers[-1:]  # before, it may mean an earlier run
+        stopped = next((answer.stopped for answer in heard if answer.stopped), "")
         self._stop_seen = self._stop_seen or (self._stopped_here and bool(stopped))
         return Feedback(
             time=monotonic(),
-            positions={c: value for said in found for c, value in said.positions.items()},
-            efforts={c: value for said in found for c, value in said.efforts.items()},
+            positions={c: value for answer in answers for c, value in answer.positions.items()},
+            efforts={c: value for answer in answers for c, value in answer.efforts.items()},
             signals=signals | {"messages_dropped": np.array([dropped])},
             acknowledged=self._acknowledged,
-            device_time=found[-1].time,
+            device_time=answers[-1].time,
             stopped="" if self._stopped_here else stopped,
         )
 
@@ -273,7 +276,7 @@ class PeerDevice(Device):
 
 
 def _as_json(channel: ChannelSetup) -> dict[str, Any]:
-    """A channel for the greeting; no limit of the rate is null."""
+    """Return a channel for the greeting; a missing limit of the rate is null."""
     return {
         "channel": channel.number,
         "low": channel.low,

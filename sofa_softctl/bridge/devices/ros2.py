@@ -21,7 +21,7 @@ from sofa_softctl.errors import (
 )
 
 _READ_MAX = 100
-"""Messages that one `read` takes at most."""
+"""Greatest number of messages per `read`."""
 
 
 class Ros2Device(Device):
@@ -31,15 +31,15 @@ class Ros2Device(Device):
 
     Args:
         name: Name of its table in the configuration file, and of the node after 'softctl_'.
-        topic: Topic of commands; empty: it only reads, such as a camera.
-        type: 'std_msgs/Float64MultiArray': value c is that of channel c; or
+        topic: Topic of commands, or "" for a reader, such as a camera.
+        type: 'std_msgs/Float64MultiArray': value c belongs to channel c; or
             'sensor_msgs/JointState', with names.
-        joints: Names of the joints by channel; by default those of the actuators.
-        feedback_topic: Topic with positions; empty: none is read.
-        feedback_type: Its type, one of those of `type`.
+        joints: Names of the joints by channel; by default the actuators' names.
+        feedback_topic: Topic with positions, or "".
+        feedback_type: Type of the feedback, with the values of `type`.
         signals: Other topics that are read: name = "TOPIC TYPE", such as
             tip = "/camera/tip geometry_msgs/PoseStamped".
-        stop_topic: Topic of a std_msgs/Bool, true at a stop; empty: none.
+        stop_topic: Topic of a std_msgs/Bool, true at a stop, or "".
         unit: Unit of the values, for messages.
         watchdog: Silence after which what is behind the topic stops [s]; 0: it does not.
         open_timeout: Longest time until there is a subscriber, and the first feedback [s].
@@ -120,17 +120,17 @@ class Ros2Device(Device):
         if self._context is None:
             return None
         self._spin(0.0)
-        found = self.topics.take()
-        if found is None:
+        feedback = self.topics.take_feedback()
+        if feedback is None:
             self.topics.check_silence()
-        return found
+        return feedback
 
     @override
     def dropped(self) -> dict[str, int]:
         return dict(self.topics.dropped)
 
     def stop(self) -> None:
-        """See `Device.stop`: true on `stop_topic`, and the measured positions as a command."""
+        """Send true on `stop_topic`, and the measured positions as a command."""
         if self._context is None:
             return
         if self.stop_topic:
@@ -151,7 +151,7 @@ class Ros2Device(Device):
             pass
 
     def _start(self) -> None:
-        """A context and a node of its own: other ROS code in this process is left alone."""
+        """Create a context and a node, apart from other ROS code in this process."""
         try:
             rclpy = import_module("rclpy")
             executors, qos = import_module("rclpy.executors"), import_module("rclpy.qos")
@@ -178,12 +178,12 @@ class Ros2Device(Device):
             self._stop = self._node.create_publisher(self._stop_message, self.stop_topic, newest)
         for key, (topic, _) in self.topics.read.items():
             self._node.create_subscription(
-                kinds[topic], topic, partial(self.topics.put, key), qos.qos_profile_sensor_data
+                kinds[topic], topic, partial(self.topics.store, key), qos.qos_profile_sensor_data
             )
         self._context = context
 
     def _kinds(self) -> dict[str, str]:
-        """Type of each topic."""
+        """Return the type of each topic."""
         kinds = {topic: kind for topic, kind in self.topics.read.values()}
         if self.topics.topic:
             kinds[self.topics.topic] = self.topics.type
@@ -201,7 +201,7 @@ class Ros2Device(Device):
         self._command.publish(message)
 
     def _spin(self, longest: float) -> None:
-        """Take in what has arrived; waits up to `longest` for the first message [s]."""
+        """Store received messages; wait up to `longest` for the first [s]."""
         for _ in range(_READ_MAX):
             before = self.topics.count
             self._executor.spin_once(timeout_sec=longest)
@@ -211,6 +211,6 @@ class Ros2Device(Device):
 
 
 def _message_class(kind: str) -> Any:
-    """Class of a message type."""
+    """Return the class of a message type."""
     package, name = messages.parts(kind)
     return getattr(import_module(f"{package}.msg"), name)

@@ -16,14 +16,14 @@ from sofa_softctl.errors import ConfigError
 
 
 def field(message: Any, *path: str) -> Any:
-    """A field within a message, by the names on the way to it."""
+    """Return a nested field of a message, by its path of names."""
     for name in path:
         message = message[name] if isinstance(message, Mapping) else getattr(message, name)
     return message
 
 
 def _pose(message: Any, *path: str) -> np.ndarray:
-    """Position and quaternion x, y, z, w, shape (7,)."""
+    """Return position and quaternion x, y, z, w, shape (7,)."""
     return np.array(
         [field(message, *path, "position", axis) for axis in "xyz"]
         + [field(message, *path, "orientation", axis) for axis in "xyzw"],
@@ -46,33 +46,33 @@ COMMANDS = ("std_msgs/Float64MultiArray", "sensor_msgs/JointState")
 
 
 def parts(kind: str) -> tuple[str, str]:
-    """Package and name of a type of ROS 1 or ROS 2."""
+    """Return package and name of a type of ROS 1 or ROS 2."""
     package, *middle, name = f"{kind}".split("/") if "/" in kind else ("", kind)
     return package, name if middle in ([], ["msg"]) else kind
 
 
-def checked(option: str, kind: str, known: Sequence[str]) -> str:
-    """A type, as 'package/Name'.
+def check_type(option: str, kind: str, valid_types: Sequence[str]) -> str:
+    """Return a type as 'package/Name'.
 
     Raises:
-        ConfigError: It is none of those that are known; they are listed.
+        ConfigError: The type is not in `valid_types`.
     """
-    found = "/".join(parts(kind))
-    if found not in known:
+    name = "/".join(parts(kind))
+    if name not in valid_types:
         raise ConfigError(
-            f"{option}: expected a message type, {', '.join(known)}; got '{kind}'."
-            f"{did_you_mean(found, known)}"
+            f"{option}: expected a message type, {', '.join(valid_types)}; got '{kind}'."
+            f"{did_you_mean(name, valid_types)}"
         )
-    return found
+    return name
 
 
 def command(kind: str, joints: Sequence[str], values: Sequence[float]) -> dict[str, Any]:
-    """Fields of a command; a header's time is for who sends it.
+    """Return the fields of a command; the sender sets a header's time.
 
     Args:
         kind: One of `COMMANDS`.
         joints: Name of each value, for JointState.
-        values: In the order of the message.
+        values: Values in the order of the message.
     """
     if kind == "sensor_msgs/JointState":
         return {"name": list(joints), "position": list(values), "velocity": [], "effort": []}
@@ -82,17 +82,17 @@ def command(kind: str, joints: Sequence[str], values: Sequence[float]) -> dict[s
 def positions(
     kind: str, joints: Sequence[str], message: Any
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Positions and efforts in a message of feedback, by the place of their joint.
+    """Return positions and efforts in a message of feedback, by index of the joint.
 
     Joints of other names, and numbers that are not finite, are left out.
     """
     if kind != "sensor_msgs/JointState":
         return _numbers(range(len(joints)), field(message, "data")), {}
-    places = {name: place for place, name in enumerate(joints)}
-    names = [places.get(name, -1) for name in field(message, "name")]
+    indices = {name: index for index, name in enumerate(joints)}
+    names = [indices.get(name, -1) for name in field(message, "name")]
     return _numbers(names, field(message, "position")), _numbers(names, field(message, "effort"))
 
 
-def _numbers(places: Sequence[int], values: Sequence[float]) -> dict[int, float]:
-    pairs = zip(places, values, strict=False)  # a driver may leave efforts out
-    return {place: float(v) for place, v in pairs if place >= 0 and np.isfinite(v)}
+def _numbers(indices: Sequence[int], values: Sequence[float]) -> dict[int, float]:
+    pairs = zip(indices, values, strict=False)  # a driver may leave efforts out
+    return {index: float(v) for index, v in pairs if index >= 0 and np.isfinite(v)}

@@ -1,4 +1,4 @@
-"""Topics of a ROS device: which it publishes and reads, and what came."""
+"""Topics that a ROS device publishes and reads, and received messages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sofa_softctl.bridge.devices import ros_messages as messages
 from sofa_softctl.errors import ConfigError, DeviceOpenError, DeviceTimeoutError
 
 STOP_TYPE = "std_msgs/Bool"
-_KEPT = 1000
-"""Messages that wait to be read at most."""
+_MESSAGES_MAX = 1000
+"""Greatest number of messages that wait to be read."""
 _RUNS = "Does the node that publishes it run, with these names?"
 
 
@@ -23,12 +23,12 @@ class Topics:
     """Options of both ROS devices, checked, and the messages that arrived.
 
     Args:
-        where: The device, for messages.
-        topic: Topic of commands; empty: it only reads.
-        type: Its type.
-        joints: Name of each value by its channel; empty: names of the actuators.
-        feedback_topic: Topic with positions; empty: there is none.
-        feedback_type: Its type.
+        label: The device, for messages.
+        topic: Topic of commands, or "" for a reader.
+        type: Type of the commands.
+        joints: Name of each value by its channel; by default names of the actuators.
+        feedback_topic: Topic with positions, or "".
+        feedback_type: Type of the feedback.
         signals: Topic and type of each signal, as 'TOPIC TYPE'.
         answer_timeout: Longest silence of the feedback's topic [s].
 
@@ -38,7 +38,7 @@ class Topics:
 
     def __init__(
         self,
-        where: str,
+        label: str,
         topic: str,
         type: str,
         joints: Sequence[str],
@@ -47,32 +47,34 @@ class Topics:
         signals: Mapping[str, str],
         answer_timeout: float,
     ) -> None:
-        self.where, self.topic, self.joints = where, topic, list(joints)
+        self.where, self.topic, self.joints = label, topic, list(joints)
         self.answer_timeout = answer_timeout
-        self.type = messages.checked("type", type, messages.COMMANDS)
+        self.type = messages.check_type("type", type, messages.COMMANDS)
         self.read: dict[str, tuple[str, str]] = {}
         """Topic and type of everything that is read; the key '' is the feedback's."""
         if feedback_topic:
-            kind = messages.checked("feedback_type", feedback_type, messages.COMMANDS)
+            kind = messages.check_type("feedback_type", feedback_type, messages.COMMANDS)
             self.read[""] = (feedback_topic, kind)
         for name, text in signals.items():
-            place, _, kind = text.partition(" ")
-            found = messages.checked(f"signals.{name}", kind.strip(), tuple(messages.SIGNALS))
-            self.read[name] = (place, found)
+            topic_name, _, kind = text.partition(" ")
+            signal_kind = messages.check_type(
+                f"signals.{name}", kind.strip(), tuple(messages.SIGNALS)
+            )
+            self.read[name] = (topic_name, signal_kind)
         if "" in signals:
             raise ConfigError("signals: a signal needs a name")
         self.count = 0
         """Messages that have arrived."""
         self.dropped: Counter[str] = Counter()
-        """See `Device.dropped`."""
-        self._arrived: deque[tuple[str, Any, float]] = deque(maxlen=_KEPT)
+        """Unusable messages by reason, see `Device.dropped`."""
+        self._arrived: deque[tuple[str, Any, float]] = deque(maxlen=_MESSAGES_MAX)
         self._numbers: list[int] = []
 
     def open(self, channels: Sequence[ChannelSetup]) -> None:
-        """Channels and names of their joints.
+        """Set the channels and the names of their joints.
 
         Raises:
-            DeviceOpenError: A place in the message has no channel, or no name.
+            DeviceOpenError: A value of the message has no channel, or no name.
         """
         if channels and not self.topic:
             raise DeviceOpenError(
@@ -99,30 +101,30 @@ class Topics:
         self._first = False
 
     def command(self, values: np.ndarray) -> dict[str, Any]:
-        """Fields of the message with the values of the channels, in the order of `open`."""
+        """Return the fields of a message with values of the channels, in the order of `open`."""
         by_number = dict(zip(self._order, values.tolist(), strict=True))
         return self._message(by_number)
 
     def hold(self) -> dict[str, Any] | None:
-        """Fields of a command that holds the measured positions, if all are known."""
+        """Return the fields of a command that holds the measured positions, if all are known."""
         if len(self._positions) < len(self._numbers) or not self._numbers:
             return None
         return self._message(self._positions)
 
-    def put(self, name: str, message: Any) -> None:
-        """Keep a message that arrived; from any thread."""
+    def store(self, name: str, message: Any) -> None:
+        """Store a message that arrived; from any thread."""
         self._arrived.append((name, message, monotonic()))
         self.count += 1
 
     def wait(self, longest: float, spin: Callable[[], None]) -> None:
-        """Until positions of all channels have come, if they are to come.
+        """Wait for positions of all channels, if there is a topic of feedback.
 
         Args:
-            longest: Time [s].
-            spin: Called again and again; returns soon.
+            longest: Timeout [s].
+            spin: Called repeatedly; returns soon.
 
         Raises:
-            DeviceTimeoutError: They did not come.
+            DeviceTimeoutError: Positions are missing.
         """
         end = monotonic() + longest
         while "" in self.read and len(self._positions) < len(self._numbers):
@@ -133,13 +135,13 @@ class Topics:
                     f"within {longest:g} s. " + explain_silence(self.dropped, _RUNS)
                 )
             spin()
-            self.take()
+            self.take_feedback()
         self._heard = monotonic()
         self._first = bool(self._positions)
 
-    def take(self) -> Feedback | None:
-        """What arrived since the last call."""
-        found: dict[int, float] = dict(self._positions) if self._first else {}
+    def take_feedback(self) -> Feedback | None:
+        """Return the feedback since the last call, or None."""
+        positions: dict[int, float] = dict(self._positions) if self._first else {}
         efforts: dict[int, float] = {}
         signals: dict[str, np.ndarray] = {}
         last = self._heard if self._first else None
@@ -157,17 +159,17 @@ class Topics:
             if not values and not forces:
                 self.dropped["without a finite position of its joints"] += 1
                 continue
-            found.update(values)
+            positions.update(values)
             efforts.update(forces)
             self._heard = last
-        self._positions.update(found)
-        return None if last is None else Feedback(last, found, efforts, signals)
+        self._positions.update(positions)
+        return None if last is None else Feedback(last, positions, efforts, signals)
 
     def check_silence(self) -> None:
-        """Whether feedback still comes.
+        """Raise an error if there is no more feedback.
 
         Raises:
-            DeviceTimeoutError: Its topic is silent.
+            DeviceTimeoutError: The topic of feedback is silent.
         """
         silence = monotonic() - self._heard
         if "" in self.read and silence > self.answer_timeout:
@@ -177,16 +179,18 @@ class Topics:
                 + explain_silence(self.dropped, "Does the node that publishes it still run?")
             )
 
-    def capabilities(self, name: str, what: str, unit: str, watchdog: float) -> Capabilities:
-        """Of either device; what is behind a topic is not known."""
+    def capabilities(self, name: str, description: str, unit: str, watchdog: float) -> Capabilities:
+        """Return the capabilities of a ROS device; the node behind a topic is unknown."""
         if not self.topic:
-            what, watchdog = f"{what}, reads {len(self.read)} topics", 0.0
+            description, watchdog = f"{description}, reads {len(self.read)} topics", 0.0
         note = (
             f"device '{name}': what is behind {self.topic} is said to have no watchdog. Where it "
             "has one, give its time as `watchdog`."
         )
         return Capabilities(
-            description=f"{what}, {self.type} on {self.topic}" if self.topic else what,
+            description=f"{description}, {self.type} on {self.topic}"
+            if self.topic
+            else description,
             unit=unit,
             resolution=0.0,
             range=(-float("inf"), float("inf")),

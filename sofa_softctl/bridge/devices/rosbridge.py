@@ -13,7 +13,7 @@ from typing import Any
 from typing_extensions import override
 
 from sofa_softctl.bridge.device import Capabilities, ChannelSetup, Command, Device, Feedback
-from sofa_softctl.bridge.devices.computers import one_name
+from sofa_softctl.bridge.devices.computers import unique_name
 from sofa_softctl.bridge.devices.ros_topics import STOP_TYPE, Topics
 from sofa_softctl.errors import (
     DeviceError,
@@ -23,30 +23,30 @@ from sofa_softctl.errors import (
     DeviceUnavailableError,
 )
 
-_BACKLOG = 65536
-"""Bytes that may wait to be sent; then the other side does not read."""
-_CLOSE = 1.0
-"""Longest time to close the connection [s]."""
+_UNSENT_BYTES_MAX = 65536
+"""Number of unsent bytes above which the other side does not read."""
+_CLOSE_TIMEOUT = 1.0
+"""Timeout of closing the connection [s]."""
 
 
 class RosbridgeDevice(Device):
     """Publishes commands to a topic, and reads positions and signals from others.
 
-    roslibpy runs on a thread of its own, with asyncio: Twisted is not loaded.
+    roslibpy runs on a separate thread, with asyncio: Twisted is not loaded.
 
     Args:
         name: Name of its table in the configuration file.
         host: Computer on which rosbridge runs.
-        port: Its port.
-        topic: Topic of commands; empty: it only reads, such as a camera.
-        type: 'std_msgs/Float64MultiArray': value c is that of channel c; or
+        port: Port of rosbridge.
+        topic: Topic of commands, or "" for a reader, such as a camera.
+        type: 'std_msgs/Float64MultiArray': value c belongs to channel c; or
             'sensor_msgs/JointState', with names. In this short form types fit ROS 1 and 2.
-        joints: Names of the joints by channel; by default those of the actuators.
-        feedback_topic: Topic with positions; empty: none is read.
-        feedback_type: Its type, one of those of `type`.
+        joints: Names of the joints by channel; by default the actuators' names.
+        feedback_topic: Topic with positions, or "".
+        feedback_type: Type of the feedback, with the values of `type`.
         signals: Other topics that are read: name = "TOPIC TYPE", such as
             tip = "/camera/tip geometry_msgs/PoseStamped".
-        stop_topic: Topic of a std_msgs/Bool, true at a stop; empty: none.
+        stop_topic: Topic of a std_msgs/Bool, true at a stop, or "".
         unit: Unit of the values, for messages.
         watchdog: Silence after which what is behind the topic stops [s]; 0: it does not.
         open_timeout: Longest time until the first feedback [s].
@@ -94,7 +94,7 @@ class RosbridgeDevice(Device):
     @classmethod
     @override
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
-        return one_name(options["host"]), options["port"], options["topic"]
+        return unique_name(options["host"]), options["port"], options["topic"]
 
     @override
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
@@ -120,18 +120,18 @@ class RosbridgeDevice(Device):
     def read(self) -> Feedback | None:
         if self._ros is None:
             return None
-        found = self.topics.take()
-        if found is None:
+        feedback = self.topics.take_feedback()
+        if feedback is None:
             self._check_connection()
             self.topics.check_silence()
-        return found
+        return feedback
 
     @override
     def dropped(self) -> dict[str, int]:
         return dict(self.topics.dropped)
 
     def stop(self) -> None:
-        """See `Device.stop`: true on `stop_topic`, and the measured positions as a command."""
+        """Send true on `stop_topic`, and the measured positions as a command."""
         if self._ros is None:
             return
         self._check_connection()
@@ -149,8 +149,8 @@ class RosbridgeDevice(Device):
         ros.on("close", lambda _: closed.set())
         try:
             if ros.is_connected:
-                ros.close(timeout=_CLOSE)
-                closed.wait(_CLOSE)
+                ros.close(timeout=_CLOSE_TIMEOUT)
+                closed.wait(_CLOSE_TIMEOUT)
         except Exception:  # it is gone: there is nothing left to close
             pass
 
@@ -195,9 +195,11 @@ class RosbridgeDevice(Device):
         if self.stop_topic:
             self._stop = topic(self.stop_topic, STOP_TYPE)
             self._stop.advertise()
-        for name, (place, kind) in self.topics.read.items():
-            given = self._signals[name].partition(" ")[2].strip() if name else self._feedback_type
-            topic(place, given or kind).subscribe(partial(self.topics.put, name))
+        for name, (topic_name, kind) in self.topics.read.items():
+            given_kind = (
+                self._signals[name].partition(" ")[2].strip() if name else self._feedback_type
+            )
+            topic(topic_name, given_kind or kind).subscribe(partial(self.topics.store, name))
 
     def _check_connection(self) -> None:
         if self._ros is None:
@@ -205,5 +207,5 @@ class RosbridgeDevice(Device):
         connection = self._ros.factory._proto
         if connection is None or not self._ros.is_connected:
             raise DeviceFailedError(f"{self._where}: the connection is lost.")
-        if connection.transport.get_write_buffer_size() > _BACKLOG:
+        if connection.transport.get_write_buffer_size() > _UNSENT_BYTES_MAX:
             raise DeviceTimeoutError(f"{self._where}: it does not read what is sent.")

@@ -34,7 +34,7 @@ from sofa_softctl.bridge.protocol.messages import (
     SetValues,
     Stop,
 )
-from sofa_softctl.bridge.protocol.opening import Reports, greet, result_text, whole_limits
+from sofa_softctl.bridge.protocol.opening import Reports, greet, integer_limits, result_text
 from sofa_softctl.errors import (
     DeviceError,
     DeviceFailedError,
@@ -42,13 +42,13 @@ from sofa_softctl.errors import (
     DeviceTimeoutError,
 )
 
-_SETUP, _ATTEMPT = 1.0, 0.25
-"""Time for a question when the device is opened, and for each attempt [s]."""
-_IDLE = 0.1
-"""Without commands the board is asked for a report that often [s]."""
+_SETUP_TIMEOUT, _ATTEMPT_TIMEOUT = 1.0, 0.25
+"""Timeout of a question when the device is opened, and of each attempt [s]."""
+_IDLE_INTERVAL = 0.1
+"""Interval of questions for a report without commands [s]."""
 _ARM = "to begin; is its emergency input pressed, or not wired (D2 to GND on the ATmega328P)?"
-_STOP, _STOP_AGAIN = 0.3, 0.05
-"""Time in which STOP must be acknowledged, and until it is repeated [s]."""
+_STOP_TIMEOUT, _STOP_INTERVAL = 0.3, 0.05
+"""Timeout of the acknowledgement of STOP, and interval of its repetitions [s]."""
 
 
 class SerialDevice(Device):
@@ -93,10 +93,10 @@ class SerialDevice(Device):
             info = greet(self._talk, self._where, self.timeout)
             self._numbers = [channel.number for channel in channels]
             self._reports = Reports(self._where, self._numbers)
-            self._limits = whole_limits(channels, info, self._where)
+            self._limits = integer_limits(channels, info, self._where)
             self._watchdog = info.watchdog * 1e-3
             self._configure()
-            self._first = self._present()
+            self._first = self._first_report()
         except DeviceError:
             self.close()
             raise
@@ -104,48 +104,58 @@ class SerialDevice(Device):
         return self._capabilities(info)
 
     def _configure(self) -> None:
-        """Limits of all channels. That it can be armed is tried: this also ends an old stop."""
-        self._acknowledged(Arm(0, 0), "to end what another program began")
+        """Send limits of all channels, then arm and disarm the board, which ends an old stop."""
+        self._require_acknowledgement(Arm(0, 0), "to end what another program began")
         for limits in self._limits:
-            self._acknowledged(limits, f"the limits of channel {limits.channel}")
+            self._require_acknowledgement(limits, f"the limits of channel {limits.channel}")
         if self._limits:
-            self._acknowledged(Arm(0, 1), _ARM)
-            self._acknowledged(Arm(0, 0), "to wait")
+            self._require_acknowledgement(Arm(0, 1), _ARM)
+            self._require_acknowledgement(Arm(0, 0), "to wait")
 
-    def _present(self) -> Feedback | None:
-        """Where its motors are, before the first command."""
+    def _first_report(self) -> Feedback | None:
+        """Return the feedback before the first command."""
         assert self._talk is not None
-        report = self._talk.ask(Ping(0), Report, within=_SETUP, every=_ATTEMPT)
+        report = self._talk.ask(
+            Ping(0), Report, timeout=_SETUP_TIMEOUT, attempt_timeout=_ATTEMPT_TIMEOUT
+        )
         if report is None:
-            raise DeviceTimeoutError(f"{self._where} did not answer a request in {_SETUP:g} s.")
+            raise DeviceTimeoutError(
+                f"{self._where} did not answer a request in {_SETUP_TIMEOUT:g} s."
+            )
         dropped = self._talk.parser.dropped + self._talk.refused
         return self._reports.feedback(report, monotonic(), dropped)
 
-    def _acknowledged(self, question: Message, what: str) -> None:
+    def _require_acknowledgement(self, question: Message, request: str) -> None:
         assert self._talk is not None
-        answer = self._talk.ask(question, Ack, within=_SETUP, every=_ATTEMPT)
+        answer = self._talk.ask(
+            question, Ack, timeout=_SETUP_TIMEOUT, attempt_timeout=_ATTEMPT_TIMEOUT
+        )
         if answer is None:
-            raise DeviceTimeoutError(f"{self._where} did not answer a request in {_SETUP:g} s.")
+            raise DeviceTimeoutError(
+                f"{self._where} did not answer a request in {_SETUP_TIMEOUT:g} s."
+            )
         if answer.result:
-            raise DeviceOpenError(f"{self._where} refuses {what}: {result_text(answer.result)}.")
+            raise DeviceOpenError(f"{self._where} refuses {request}: {result_text(answer.result)}.")
 
     def write(self, command: Command) -> None:
-        """See `Device.write`. The first commands arm the board, until it says that it is."""
-        talk = self._opened()
+        """Send a command; the first ones arm the board, until it reports that it is armed."""
+        talk = self._require_open()
         messages: list[Message] = []
         if not self._numbers:
             return
         if not self._reports.armed and not self._reports.stopped_by_us:
             messages.append(Arm(0, 1))
         time = int(command.time * 1e6) % 2**32
-        messages.append(SetValues(command.sequence % 2**16, time, self._whole(command.values)))
-        self._reports.sent(command.sequence)
+        messages.append(
+            SetValues(command.sequence % 2**16, time, self._integer_values(command.values))
+        )
+        self._reports.record_sent(command.sequence)
         talk.send(*messages)
         self._note_sent()
 
     def read(self) -> Feedback | None:
-        """See `Device.read`. Asks for a report when no command did."""
-        talk = self._opened()
+        """Return the newest feedback; ask for a report without commands."""
+        talk = self._require_open()
         feedback, self._first = self._first, None
         for message in talk.receive():
             if isinstance(message, Report):
@@ -161,25 +171,28 @@ class SerialDevice(Device):
                 f"{self._where} does not answer any more, for {now - self._unanswered:.2g} s. "
                 f"{explain_silence(self.dropped(), 'Is it powered, and is its cable whole?')}"
             )
-        if now - self._last_sent > _IDLE:
+        if now - self._last_sent > _IDLE_INTERVAL:
             talk.send_next(Ping(0))
             self._note_sent()
         return feedback
 
     def stop(self) -> None:
-        """See `Device.stop`: sends STOP until the board acknowledges it."""
+        """Send STOP until the board acknowledges it."""
         if self._talk is None:
             return
         self._reports.stopped_by_us = True
         try:
-            answer = self._talk.ask(Stop(0), Ack, within=_STOP, every=_STOP_AGAIN)
+            answer = self._talk.ask(
+                Stop(0), Ack, timeout=_STOP_TIMEOUT, attempt_timeout=_STOP_INTERVAL
+            )
         except DeviceError as error:
             raise DeviceFailedError(
-                f"{self._where} could not be stopped: {error} {self._after()}"
+                f"{self._where} could not be stopped: {error} {self._stop_advice()}"
             ) from error
         if answer is None:
             raise DeviceTimeoutError(
-                f"{self._where} did not acknowledge STOP in {_STOP:g} s. {self._after()}"
+                f"{self._where} did not acknowledge STOP in {_STOP_TIMEOUT:g} s. "
+                f"{self._stop_advice()}"
             )
 
     @override
@@ -188,7 +201,7 @@ class SerialDevice(Device):
         if talk is not None:
             talk.port.close()
 
-    def _opened(self) -> Conversation:
+    def _require_open(self) -> Conversation:
         if self._talk is None:
             raise DeviceFailedError(f"{self._where} is not open.")
         return self._talk
@@ -197,12 +210,12 @@ class SerialDevice(Device):
         self._last_sent = monotonic()
         self._unanswered = min(self._unanswered, self._last_sent)
 
-    def _whole(self, values: np.ndarray) -> dict[int, int]:
-        """Whole values by channel; rounding must not pass a limit."""
-        found = {}
+    def _integer_values(self, values: np.ndarray) -> dict[int, int]:
+        """Return integer values by channel; rounding must not exceed a limit."""
+        values_by_channel = {}
         for limits, value in zip(self._limits, values.tolist(), strict=True):
-            found[limits.channel] = min(max(round(value), limits.low), limits.high)
-        return found
+            values_by_channel[limits.channel] = min(max(round(value), limits.low), limits.high)
+        return values_by_channel
 
     @override
     def dropped(self) -> dict[str, int]:
@@ -214,8 +227,8 @@ class SerialDevice(Device):
             "that repeat old ones": self._reports.repeated,
         }
 
-    def _after(self) -> str:
-        """What happens, and what to do, when it cannot be stopped."""
+    def _stop_advice(self) -> str:
+        """Return advice for a board that cannot be stopped."""
         if not self._watchdog:
             return "It has no watchdog: switch its motors off."
         return f"Its watchdog stops it {self._watchdog:g} s after the last command."
@@ -223,10 +236,10 @@ class SerialDevice(Device):
     def _capabilities(self, info: Info) -> Capabilities:
         name = info.name.rstrip(b"\0").decode("ascii", "replace")
         n, m = info.channels, info.inputs
-        longest = max(4 + 6 + 4 * min(n, CHANNELS_MAX), 18 + 4 * n + 2 * m) + 6
+        frame_bytes = max(4 + 6 + 4 * min(n, CHANNELS_MAX), 18 + 4 * n + 2 * m) + 6
         notes = []
-        known = self._first.positions if self._first else {}
-        measures = len(known) >= len(self._numbers)
+        positions = self._first.positions if self._first else {}
+        measures = len(positions) >= len(self._numbers)
         if not measures:
             notes.append(
                 f"at {self.port}: what its motors are said to measure is what was asked of them, "
@@ -243,7 +256,7 @@ class SerialDevice(Device):
             unit=UNITS[info.unit] if info.unit < len(UNITS) else UNITS[-1],
             resolution=1.0,
             range=(float(info.low), float(info.high)),
-            rate_max=min(float(info.rate) or math.inf, self.baud_rate / 10.0 / longest),
+            rate_max=min(float(info.rate) or math.inf, self.baud_rate / 10.0 / frame_bytes),
             watchdog=self._watchdog or None,
             acknowledges=True,
             measures=measures,

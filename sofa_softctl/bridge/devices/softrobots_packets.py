@@ -21,21 +21,21 @@ from sofa_softctl.errors import DeviceFailedError, DeviceOpenError
 class SoftRobotsDevice(Device):
     """A microcontroller that runs a scene of SoftRobots already, such as its tripod.
 
-    A channel is a place in the packet, from 0. What it receives is the signal `packet_in`, the
+    A channel is an index in the packet, from 0. The signal `packet_in` has the
     newest byte. Values are whole: from 0 to header - 1, or to 65535 with `precise`.
 
     Args:
         name: Name of its table in the configuration file.
         port: The serial port, such as '/dev/ttyACM0'.
         baud_rate: Rate of the line [bit/s].
-        size: How many values a packet has, as the firmware expects; 0: up to the last channel.
+        size: Number of values in a packet, as the firmware expects; 0 for up to the last channel.
         header: Byte that begins a packet.
         second_header: Byte in its middle, with `split_packet`.
         precise: Whether a value has two bytes, the higher one first.
-        split_packet: Whether the second header stands in the middle; with `precise` alone.
-        redundancy: How often each packet is sent.
-        fill: Value of the places in the packet that no actuator uses.
-        settle: Time to wait after the port was opened, as an Arduino restarts then [s].
+        split_packet: Whether the second header stands in the middle; only with `precise`.
+        redundancy: Number of times that each packet is sent.
+        fill: Value of packet entries that no actuator uses.
+        settle: Waiting time after the port was opened, as an Arduino restarts then [s].
     """
 
     identity = ("port",)
@@ -85,7 +85,7 @@ class SoftRobotsDevice(Device):
             f"{self._size} values{', precise' if self.precise else ''}",
             unit="count",
             resolution=1.0,
-            range=(0.0, float(self._most)),
+            range=(0.0, float(self._value_max)),
             rate_max=self.baud_rate / 10.0 / length,
             watchdog=None,
             acknowledges=False,
@@ -100,24 +100,24 @@ class SoftRobotsDevice(Device):
 
     @override
     def write(self, command: Command) -> None:
-        port = self._opened()
+        port = self._require_open()
         if self._stopped or not self._size:
             return
         values = [self.fill] * self._size
-        whole = np.clip(np.rint(command.values), self._low, self._high).astype(int)
-        for number, value in zip(self._numbers, whole.tolist(), strict=True):
+        counts = np.clip(np.rint(command.values), self._low, self._high).astype(int)
+        for number, value in zip(self._numbers, counts.tolist(), strict=True):
             values[number] = value
         port.write(self._packet(values) * self.redundancy)
 
     def read(self) -> Feedback | None:
-        """See `Device.read`: the newest byte that came, if any."""
-        found = self._opened().read()
-        if not found:
+        """Return the newest byte as feedback, or None."""
+        data = self._require_open().read()
+        if not data:
             return None
-        return Feedback(monotonic(), signals={"packet_in": np.array([float(found[-1])])})
+        return Feedback(monotonic(), signals={"packet_in": np.array([float(data[-1])])})
 
     def stop(self) -> None:
-        """See `Device.stop`: nothing more is sent, so that motors stay at the last value."""
+        """Send nothing more, so that motors stay at the last value."""
         self._stopped = True
 
     @override
@@ -127,14 +127,14 @@ class SoftRobotsDevice(Device):
             port.close()
 
     @property
-    def _most(self) -> int:
-        """Greatest value; one byte must not look like the header."""
+    def _value_max(self) -> int:
+        """Greatest value; a single byte must not equal the header."""
         return 65_535 if self.precise else self.header[0] - 1
 
     def _packet(self, values: Sequence[int]) -> bytes:
         return packet(values, self.header, precise=self.precise, split=self.split_packet)
 
-    def _opened(self) -> SerialPort:
+    def _require_open(self) -> SerialPort:
         if self._port is None:
             raise DeviceFailedError(f"{self._where} is not open.")
         return self._port
@@ -147,27 +147,27 @@ class SoftRobotsDevice(Device):
             problem = f"header and second_header are bytes from 1 to 255, got {self.header}"
         elif self.redundancy < 1:
             problem = f"redundancy is at least 1, got {self.redundancy}"
-        elif not 0 <= self.fill <= self._most:
-            problem = f"fill is from 0 to {self._most}, got {self.fill}"
+        elif not 0 <= self.fill <= self._value_max:
+            problem = f"fill is from 0 to {self._value_max}, got {self.fill}"
         elif self.size < 0 or self.settle < 0.0:
             problem = "size and settle are not negative"
         if problem:
             raise DeviceOpenError(f"{self._where}: {problem}.")
 
     def _check(self, channel: ChannelSetup) -> None:
-        who = f"{self._where}: actuator '{channel.name}'"
+        prefix = f"{self._where}: actuator '{channel.name}'"
         if not 0 <= channel.number < self._size:
             raise DeviceOpenError(
-                f"{who} is on channel {channel.number}, but a packet has {self._size} values: "
+                f"{prefix} is on channel {channel.number}, but a packet has {self._size} values: "
                 f"channels 0 to {self._size - 1}. Is size = {self.size} right?"
             )
-        if channel.low < 0.0 or channel.high > self._most:
-            more = "" if self.precise else ", below the header"
+        if channel.low < 0.0 or channel.high > self._value_max:
+            reason = "" if self.precise else ", below the header"
             raise DeviceOpenError(
-                f"{who} has the limits {channel.low:g} to {channel.high:g}, but values go from 0 "
-                f"to {self._most}{more}: give it another map or range of positions."
+                f"{prefix} has the limits {channel.low:g} to {channel.high:g}, but values go from "
+                f"0 to {self._value_max}{reason}: give it another map or range of positions."
             )
         if math.ceil(channel.low) > math.floor(channel.high):
             raise DeviceOpenError(
-                f"{who} has no whole value from {channel.low:g} to {channel.high:g}."
+                f"{prefix} has no whole value from {channel.low:g} to {channel.high:g}."
             )

@@ -9,26 +9,26 @@ from typing import Any
 
 from typing_extensions import override
 
-from sofa_softctl.bridge.devices.computers import one_name
+from sofa_softctl.bridge.devices.computers import unique_name
 from sofa_softctl.bridge.devices.peer import PeerDevice
 from sofa_softctl.bridge.protocol.json_messages import SIZE_MAX
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 
-_MOST = 1000
-"""Messages that are taken in one call: a flood must not hold up the others."""
+_MESSAGES_MAX = 1000
+"""Greatest number of messages per call: a flood must not delay other devices."""
 
 
 class UdpDevice(PeerDevice):
     """A program that speaks the messages of docs/reference/bridge-messages.md in UDP datagrams.
 
-    With `host` and `port` commands go there, and only what comes from there is taken; the program
-    answers to where a command came from. With `bind` alone it is a reader, such as of a camera,
+    With `host` and `port` commands go there, and only messages from there count; the program
+    answers to a command's sender. With only `bind` it is a reader, such as of a camera,
     that takes measurements from everybody.
 
     Args:
         name: Name of its table in the configuration file.
-        host: Computer of the program; empty: a reader.
-        port: Its port.
+        host: Computer of the program, or "" for a reader.
+        port: Port of the program.
         bind: Address of this computer at which messages arrive, such as '0.0.0.0:9001' or ':9001';
             empty: any free port.
         unit: Unit of the values of its channels.
@@ -66,7 +66,7 @@ class UdpDevice(PeerDevice):
     @classmethod
     @override
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
-        return one_name(options["host"]), options["port"]
+        return unique_name(options["host"]), options["port"]
 
     @property
     @override
@@ -81,17 +81,17 @@ class UdpDevice(PeerDevice):
             )
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         local = self._local(family)
-        found = socket.socket(family, socket.SOCK_DGRAM)
+        socket_ = socket.socket(family, socket.SOCK_DGRAM)
         try:
-            found.setblocking(False)
+            socket_.setblocking(False)
             if local is not None:
-                found.bind(local)
+                socket_.bind(local)
             if self.host:
-                found.connect((self.host, self.port))
+                socket_.connect((self.host, self.port))
         except (OSError, OverflowError) as error:
-            found.close()
-            raise DeviceOpenError(f"{self._where}: {self._explained(error)}") from error
-        self._socket = found
+            socket_.close()
+            raise DeviceOpenError(f"{self._where}: {self._explanation(error)}") from error
+        self._socket = socket_
         return f"UDP with {self.host}:{self.port}" if self.host else f"UDP at {self.bind}"
 
     def _local(self, family: int) -> tuple[str, int] | None:
@@ -106,7 +106,7 @@ class UdpDevice(PeerDevice):
         anywhere = "::" if family == socket.AF_INET6 else "0.0.0.0"
         return host.strip("[]") or anywhere, int(port)
 
-    def _explained(self, error: Exception) -> str:
+    def _explanation(self, error: Exception) -> str:
         number = getattr(error, "errno", None)
         if number == errno.EADDRINUSE:
             return (
@@ -128,22 +128,22 @@ class UdpDevice(PeerDevice):
                 f"{self._where}: the network does not take the messages to {self._with}."
             ) from error
         except OSError as error:
-            raise self._gone(error) from error
+            raise self._send_error(error) from error
 
     def _receive(self) -> list[bytes]:
         assert self._socket is not None
-        found: list[bytes] = []
+        messages: list[bytes] = []
         try:
-            while len(found) < _MOST:
-                found.append(self._socket.recv(SIZE_MAX + 1))  # one more: it is too long
+            while len(messages) < _MESSAGES_MAX:
+                messages.append(self._socket.recv(SIZE_MAX + 1))  # one more: it is too long
         except BlockingIOError:
             pass
         except OSError as error:
-            if not found:
-                raise self._gone(error) from error
-        return found
+            if not messages:
+                raise self._send_error(error) from error
+        return messages
 
-    def _gone(self, error: OSError) -> DeviceFailedError:
+    def _send_error(self, error: OSError) -> DeviceFailedError:
         if error.errno == errno.ECONNREFUSED:
             return DeviceFailedError(
                 f"{self._where}: nobody receives at {self.host}:{self.port}: the program there is "
@@ -152,6 +152,6 @@ class UdpDevice(PeerDevice):
         return DeviceFailedError(f"{self._where}: {self._with} cannot be reached: {error}.")
 
     def _disconnect(self) -> None:
-        found, self._socket = self._socket, None
-        if found is not None:
-            found.close()
+        socket_, self._socket = self._socket, None
+        if socket_ is not None:
+            socket_.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from sofa_softctl.bridge.devices.computers import one_name
+from sofa_softctl.bridge.devices.computers import unique_name
 from sofa_softctl.bridge.devices.peer import PeerDevice
 from sofa_softctl.errors import (
     DeviceFailedError,
@@ -16,23 +16,23 @@ from sofa_softctl.errors import (
     DeviceUnavailableError,
 )
 
-_MOST = 1000
-"""Messages that are taken in one call: a flood must not hold up the others."""
-_WAITING = 4
-"""Commands that wait for a slow program; more are dropped, as they would be old."""
+_MESSAGES_MAX = 1000
+"""Greatest number of messages per call: a flood must not delay other devices."""
+_COMMANDS_MAX = 4
+"""Number of commands that wait for a slow program; further ones are dropped."""
 _BYTES_MAX = 1 << 20
-"""A sender of longer messages is cut off."""
+"""Greatest size of a message [bytes]; senders of longer ones are disconnected."""
 
 
 class ZeroMqDevice(PeerDevice):
     """A program that speaks the messages of docs/reference/bridge-messages.md over ZeroMQ.
 
     Commands are published (PUB), measurements are subscribed to (SUB); of a message of several
-    parts, as with topics, the last part counts. With `receive` alone it is a reader.
+    parts, as with topics, the last part counts. With only `receive` it is a reader.
 
     Args:
         name: Name of its table in the configuration file.
-        send: Endpoint of commands, such as 'tcp://192.168.0.7:5555'; empty: a reader.
+        send: Endpoint of commands, such as 'tcp://192.168.0.7:5555', or "" for a reader.
         receive: Endpoint of answers or measurements, such as 'tcp://192.168.0.7:5556'.
         bind: Whether this computer binds the endpoints, and the program connects to them.
         unit: Unit of the values of its channels.
@@ -74,11 +74,11 @@ class ZeroMqDevice(PeerDevice):
     @classmethod
     @override
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
-        transport, _, place = options["send"].partition("://")
+        transport, _, address = options["send"].partition("://")
         if transport != "tcp":
-            return transport, place
-        host, _, port = place.rpartition(";")[2].rpartition(":")  # behind ';': not our own end
-        return transport, one_name(host.strip("[]")), port
+            return transport, address
+        host, _, port = address.rpartition(";")[2].rpartition(":")  # behind ';': not our own end
+        return transport, unique_name(host.strip("[]")), port
 
     @property
     @override
@@ -96,34 +96,34 @@ class ZeroMqDevice(PeerDevice):
         self._context = zmq.Context()
         try:
             if self.send:
-                self._out = self._opened(zmq, zmq.PUB, self.send)
+                self._out = self._open_socket(zmq, zmq.PUB, self.send)
             if self.receive:
-                self._in = self._opened(zmq, zmq.SUB, self.receive)
+                self._in = self._open_socket(zmq, zmq.SUB, self.receive)
         except DeviceOpenError:
             self._disconnect()
             raise
         return f"ZeroMQ with {' and '.join(filter(None, (self.send, self.receive)))}"
 
-    def _opened(self, zmq: Any, kind: int, endpoint: str) -> Any:
-        found = self._context.socket(kind)
-        found.linger = 0
+    def _open_socket(self, zmq: Any, kind: int, endpoint: str) -> Any:
+        socket = self._context.socket(kind)
+        socket.linger = 0
         if kind == zmq.PUB:
-            found.sndhwm = _WAITING
+            socket.sndhwm = _COMMANDS_MAX
         else:
-            found.rcvhwm = _MOST
-            found.maxmsgsize = _BYTES_MAX
-            found.subscribe(b"")
+            socket.rcvhwm = _MESSAGES_MAX
+            socket.maxmsgsize = _BYTES_MAX
+            socket.subscribe(b"")
         try:
-            found.bind(endpoint) if self.bind else found.connect(endpoint)
+            socket.bind(endpoint) if self.bind else socket.connect(endpoint)
         except zmq.ZMQError as error:
-            found.close()
+            socket.close()
             text = f"{self._where}: endpoint '{endpoint}': {error.strerror}."
             if error.errno == zmq.EADDRINUSE:
                 text += " Another program of this computer has it already."
             elif error.errno in (zmq.EINVAL, zmq.EPROTONOSUPPORT):
                 text += " An endpoint is such as 'tcp://192.168.0.7:5555' or 'ipc:///tmp/robot'."
             raise DeviceOpenError(text) from error
-        return found
+        return socket
 
     def _send(self, data: bytes) -> None:
         zmq = _pyzmq()
@@ -138,22 +138,22 @@ class ZeroMqDevice(PeerDevice):
 
     def _receive(self) -> list[bytes]:
         zmq = _pyzmq()
-        found: list[bytes] = []
+        parts: list[bytes] = []
         if self._in is None:
-            return found
+            return parts
         try:
-            while len(found) < _MOST:
-                found.append(self._in.recv_multipart(zmq.NOBLOCK)[-1])
+            while len(parts) < _MESSAGES_MAX:
+                parts.append(self._in.recv_multipart(zmq.NOBLOCK)[-1])
         except zmq.Again:
             pass
         except zmq.ZMQError as error:
             raise DeviceFailedError(f"{self._where}: {self._with}: {error.strerror}.") from error
-        return found
+        return parts
 
     def _disconnect(self) -> None:
-        for one in (self._out, self._in):
-            if one is not None:
-                one.close()
+        for socket in (self._out, self._in):
+            if socket is not None:
+                socket.close()
         self._out = self._in = None
         context, self._context = self._context, None
         if context is not None:

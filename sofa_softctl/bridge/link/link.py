@@ -1,4 +1,4 @@
-"""One end of the socket between the scene's process and the device process; nothing here waits."""
+"""One end of the socket between the scene's process and the device process; only `wait` waits."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections import deque
 from contextlib import suppress
 from time import monotonic
 
-_LONGEST = 1 << 16
-"""Of a part of a message [bytes]: the kernel refuses packets that are longer than its buffer."""
+_PART_SIZE_MAX = 1 << 16
+"""Size of a message part [bytes]: the kernel refuses packets longer than its buffer."""
 _MORE, _LAST = b"+", b"."
 """First byte of a part."""
-WAITS = 3600.0
+WAIT_MAX = 3600.0
 """Longest wait [s]: `poll` takes no more than 2^31 ms."""
 
 
-class Link:
+class MessageSocket:
     """Sends and receives whole messages, of any length but 0, in parts that the kernel takes.
 
-    What it does not take yet is kept, in order.
+    Parts that the kernel does not take yet wait, in order.
 
     Args:
         end: One end of a pair of sockets of the kind SOCK_SEQPACKET.
@@ -33,25 +33,25 @@ class Link:
         self._kept: deque[bytes] = deque()
         self._begun = b""
         self.closed = False
-        """Whether the other end is gone; what it sent before was received."""
+        """Whether the other end is gone; its messages were received."""
 
     def __len__(self) -> int:
-        """How many messages are kept, or parts of long ones."""
+        """Return the number of message parts that wait."""
         return len(self._kept)
 
     def fileno(self) -> int:
-        """For `select`."""
+        """Return the file descriptor, for `select`."""
         return self._end.fileno()
 
     def send(self, message: bytes) -> None:
-        """Send, or keep for later."""
-        for start in range(0, len(message), _LONGEST):
-            end = start + _LONGEST
+        """Send a message, now or when the kernel takes it."""
+        for start in range(0, len(message), _PART_SIZE_MAX):
+            end = start + _PART_SIZE_MAX
             self._kept.append((_MORE if end < len(message) else _LAST) + message[start:end])
         self.flush()
 
     def flush(self) -> None:
-        """Send what was kept, as far as the kernel takes it."""
+        """Send waiting parts, as far as the kernel takes them."""
         while self._kept:
             try:
                 self._end.send(self._kept[0])
@@ -63,32 +63,32 @@ class Link:
             self._kept.popleft()
 
     def receive(self) -> list[bytes]:
-        """Whatever has arrived."""
-        found: list[bytes] = []
+        """Return the messages that have arrived."""
+        messages: list[bytes] = []
         while not self.closed:
             try:
-                part = self._end.recv(1 + _LONGEST)
+                part = self._end.recv(1 + _PART_SIZE_MAX)
             except BlockingIOError:
                 break
             except ConnectionError:  # said once; what the other end sent before comes after it
                 continue
             self._begun += part[1:]
             if part[:1] == _LAST:
-                found.append(self._begun)
+                messages.append(self._begun)
                 self._begun = b""
             elif not part:
                 self.closed = True
-        return found
+        return messages
 
     def wait(self, seconds: float) -> None:
-        """Wait until something arrives, or what was kept can be sent; no longer, and `WAITS`."""
+        """Wait until something arrives or can be sent, at most `seconds` and `WAIT_MAX`."""
         poll = select.poll()  # `select` fails where a process has many files open
         poll.register(self._end, select.POLLIN | (select.POLLOUT if self._kept else 0))
-        poll.poll(1e3 * min(max(seconds, 0.0), WAITS))
+        poll.poll(1e3 * min(max(seconds, 0.0), WAIT_MAX))
         self.flush()
 
     def flush_within(self, seconds: float) -> None:
-        """Wait until all was sent, but no longer."""
+        """Wait until all was sent, at most `seconds`."""
         deadline = monotonic() + seconds
         self.flush()
         while self._kept and (left := deadline - monotonic()) > 0.0:

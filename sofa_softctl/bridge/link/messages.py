@@ -30,63 +30,71 @@ _SAMPLE = struct.Struct("=cddBIIII")
 _STATES = tuple(StreamState)
 
 
-def target(sent: float, time: float, values: np.ndarray) -> bytes:
-    """A target; `sent`: this computer's monotonic clock [s]."""
+def pack_target(sent: float, time: float, values: np.ndarray) -> bytes:
+    """Return the message of a target; `sent`: this computer's monotonic clock [s]."""
     return _TARGET.pack(TARGET, sent, time) + np.asarray(values, dtype=float).tobytes()
 
 
 def read_target(message: bytes) -> tuple[float, float, np.ndarray]:
-    """What `target` was given."""
+    """Return the arguments of `pack_target`."""
     _, sent, time = _TARGET.unpack_from(message)
     return sent, time, np.frombuffer(message, offset=_TARGET.size)
 
 
-def finish(rest: np.ndarray | None) -> bytes:
-    """The end, at another rest pose than that of the configuration, or not."""
+def pack_finish(rest: np.ndarray | None) -> bytes:
+    """Return the message that ends a stream, with another rest pose or the configured one."""
     return FINISH if rest is None else FINISH + np.asarray(rest, dtype=float).tobytes()
 
 
 def read_finish(message: bytes) -> np.ndarray | None:
-    """What `finish` was given."""
+    """Return the rest pose given to `pack_finish`."""
     return np.frombuffer(message, offset=1) if len(message) > 1 else None
 
 
-def sample(of: Sample) -> bytes:
-    """A sample."""
+def pack_sample(sample: Sample) -> bytes:
+    """Return the message of a sample."""
     head = _SAMPLE.pack(
         SAMPLE,
-        of.time,
-        of.clock,
-        _STATES.index(of.state),
-        len(of.command),
-        len(of.sensors),
-        len(of.age),
-        len(of.sensor_age),
+        sample.time,
+        sample.clock,
+        _STATES.index(sample.state),
+        len(sample.command),
+        len(sample.sensors),
+        len(sample.age),
+        len(sample.sensor_age),
     )
-    arrays = (of.target, of.command, of.measured, of.effort, of.sensors, of.age, of.sensor_age)
+    arrays = (
+        sample.target,
+        sample.command,
+        sample.measured,
+        sample.effort,
+        sample.sensors,
+        sample.age,
+        sample.sensor_age,
+    )
     return head + np.concatenate(arrays).tobytes()
 
 
 def read_sample(message: bytes) -> Sample:
-    """What `sample` was given; its arrays are read-only."""
-    _, time, clock, state, actuators, *others = _SAMPLE.unpack_from(message)
+    """Return the sample of a message; its arrays are read-only."""
+    _, time, clock, state, actuators, *sizes = _SAMPLE.unpack_from(message)
     numbers = np.frombuffer(message, offset=_SAMPLE.size)
-    ends = np.cumsum([actuators] * 4 + others)
+    ends = np.cumsum([actuators] * 4 + sizes)
     return Sample(time, clock, _STATES[state], *np.split(numbers, ends[:-1]))
 
 
-def pickled(kind: bytes, content: Any) -> bytes:
-    """A message of any content."""
+def pack_pickle(kind: bytes, content: Any) -> bytes:
+    """Return a message of any content."""
     return kind + pickle.dumps(content)
 
 
-def read_pickled(message: bytes) -> Any:
-    """What `pickled` was given."""
+def read_pickle(message: bytes) -> Any:
+    """Return the content given to `pack_pickle`."""
     return pickle.loads(message[1:])
 
 
-def described(error: BaseException) -> tuple[type[SoftctlError] | None, str]:
-    """Class and text of an error that another process is to raise; None: a foreign one.
+def describe_error(error: BaseException) -> tuple[type[SoftctlError] | None, str]:
+    """Return class and text of an error to raise in another process; no class if foreign.
 
     A subclass that is not this package's becomes the class from which it is derived. Half a
     character, which no terminal takes, becomes '?'.

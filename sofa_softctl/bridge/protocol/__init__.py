@@ -1,1 +1,1 @@
-"""What is on the wire: the serial protocol of docs/reference/bridge-protocol.md, and messages."""
+"""Protocols: the serial protocol of docs/reference/bridge-protocol.md, and JSON messages."""

@@ -12,15 +12,15 @@ from sofa_softctl.bridge.protocol.messages import Message, OtherVersionError, pa
 from sofa_softctl.errors import DeviceTimeoutError
 
 MESSAGE_MIN, MESSAGE_MAX = 4, 96
-"""Bytes of a message."""
+"""Least and greatest size of a message [bytes]."""
 _CRC = 4
 _ENCODED_MAX = MESSAGE_MAX + _CRC + 1
-"""Most bytes of a frame before its 0: so short a message has one byte of overhead."""
+"""Greatest size of a frame before its 0 [bytes]: short messages have one byte of overhead."""
 _SAMPLE = 64
 
 
 def encode(message: bytes) -> bytes:
-    """The frame of a message, its final 0 included.
+    """Encode a message as a frame, with its final 0.
 
     Raises:
         ValueError: The message has less than 4 or more than 96 bytes.
@@ -32,23 +32,23 @@ def encode(message: bytes) -> bytes:
 
 
 def decode(encoded: bytes) -> bytes | None:
-    """The message of a frame without its final 0; None: it is none, or it was damaged."""
+    """Decode a frame without its final 0; return None if it is not a frame, or damaged."""
     if not MESSAGE_MIN + _CRC < len(encoded) <= _ENCODED_MAX or 0 in encoded:
         return None
-    blocks, at = [], 0
-    while at < len(encoded):
-        end = at + encoded[at]
-        blocks.append(encoded[at + 1 : end])
-        at = end
+    blocks, start = [], 0
+    while start < len(encoded):
+        end = start + encoded[start]
+        blocks.append(encoded[start + 1 : end])
+        start = end
     content = b"\0".join(blocks)
-    if at != len(encoded):
+    if start != len(encoded):
         return None
     message, crc = content[:-_CRC], content[-_CRC:]
     return message if crc == crc32(message).to_bytes(_CRC, "little") else None
 
 
 class FrameParser:
-    """Finds frames in a stream of bytes that arrives in pieces, and counts what is none."""
+    """Finds frames in a stream of bytes that arrives in pieces, and counts other bytes."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -62,7 +62,7 @@ class FrameParser:
         """The first bytes that belong to no frame."""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that are complete with these bytes, oldest first."""
+        """Return the messages that these bytes complete, oldest first."""
         self.received += len(data)
         *frames, last = data.split(b"\0")
         messages = []
@@ -81,7 +81,7 @@ class FrameParser:
         return messages
 
     def sample(self) -> bytes:
-        """The first bytes that belong to no frame, an unfinished one included."""
+        """Return the first bytes outside frames, an unfinished frame included."""
         return (self.noise + self._rest)[:_SAMPLE]
 
 
@@ -92,14 +92,14 @@ class Conversation:
     """Messages to and from a board.
 
     Args:
-        port: Its port; whoever opened it closes it.
+        port: Open serial port; its owner closes it.
     """
 
     def __init__(self, port: SerialPort) -> None:
         self.port = port
         self.parser = FrameParser()
         self.other_version: int | None = None
-        """Version of the last message that had another one."""
+        """Version of the last message with another version."""
         self.refused = 0
         """Messages with another version, an unknown type, or a wrong length."""
         self._next = 0
@@ -115,48 +115,48 @@ class Conversation:
         self.port.write(b"\0" + frames)
 
     def send_next(self, message: Message) -> int:
-        """Send a message with the next sequence of those that are no commands; returns it."""
+        """Send a message, not a command, with the next sequence; return the sequence."""
         self._next = (self._next + 1) % 2**16
         self.send(replace(message, sequence=self._next))
         return self._next
 
     def receive(self) -> list[Message]:
-        """The messages that arrived since the last call, oldest first. Does not wait."""
-        found = []
+        """Return the messages since the last call, oldest first. Does not wait."""
+        messages = []
         for message in self.parser.feed(self.port.read()):
             try:
-                found.append(parse(message))
+                messages.append(parse(message))
             except OtherVersionError:
                 self.other_version = message[0]
                 self.refused += 1
             except ValueError:
                 self.refused += 1
-        return found
+        return messages
 
     def ask(
-        self, message: Message, kind: type[Answer], *, within: float, every: float
+        self, message: Message, kind: type[Answer], *, timeout: float, attempt_timeout: float
     ) -> Answer | None:
-        """Send a message until it is answered; other messages are dropped meanwhile.
+        """Send a message until it is answered, and drop other messages.
 
         Args:
-            message: The question; it gets the next sequence, another one in each attempt.
+            message: Question; gets the next sequence in each attempt.
             kind: Class of the answer.
-            within: Time for all attempts [s].
-            every: Time of one attempt [s].
+            timeout: Time for all attempts [s].
+            attempt_timeout: Time of one attempt [s].
 
         Returns:
-            The answer, or None.
+            Answer, or None.
         """
-        end, asked = monotonic() + within, set()
+        end, sequences = monotonic() + timeout, set()
         while monotonic() < end:
-            again = min(end, monotonic() + every)
+            attempt_end = min(end, monotonic() + attempt_timeout)
             try:
-                asked.add(self.send_next(message))
+                sequences.add(self.send_next(message))
             except DeviceTimeoutError:  # the line is full: perhaps not for long
                 sleep(0.01)
-            while monotonic() < again:
+            while monotonic() < attempt_end:
                 for answer in self.receive():
-                    if isinstance(answer, kind) and answer.sequence in asked:
+                    if isinstance(answer, kind) and answer.sequence in sequences:
                         return answer
                 if self.other_version is not None:
                     return None

@@ -37,32 +37,32 @@ class OtherVersionError(ValueError):
 
 @dataclass(frozen=True)
 class Message:
-    """What all messages have."""
+    """Base class of messages."""
 
     type: ClassVar[int]
     layout: ClassVar[struct.Struct] = struct.Struct("")
-    """Of the content, or of its part of constant length."""
+    """Layout of the content, or of its part of constant length."""
 
     sequence: int
-    """The sender's number of the message, modulo 2^16; an answer has the number it answers."""
+    """Number of the message at its sender, modulo 2^16; an answer repeats the question's."""
 
     def content(self) -> bytes:
-        """What follows the first four bytes."""
+        """Return the bytes after the first four."""
         return b""
 
     def to_bytes(self) -> bytes:
-        """The message, without its CRC."""
+        """Return the message as bytes, without its CRC."""
         return struct.pack("<BBH", VERSION, self.type, self.sequence) + self.content()
 
     @classmethod
     def from_content(cls, sequence: int, content: bytes) -> Self:
-        """The message of a content; struct.error or ValueError: it has not that length."""
+        """Read a message from its content; struct.error or ValueError if the length is wrong."""
         return cls(sequence, *cls.layout.unpack(content))
 
 
 @dataclass(frozen=True)
 class Hello(Message):
-    """Asks who is there."""
+    """Question for the board's `Info`."""
 
     type = 0x01
 
@@ -112,9 +112,9 @@ class SetValues(Message):
     layout = struct.Struct("<IH")
 
     time: int
-    """When they hold, on the sender's clock, modulo 2^32 [us]."""
+    """Time of the values on the sender's clock, modulo 2^32 [us]."""
     values: Mapping[int, int] = field(default_factory=dict)
-    """By the number of their channel, 0 to 15 [device unit]."""
+    """Values by number of the channel, 0 to 15 [device unit]."""
 
     @override
     def content(self) -> bytes:
@@ -133,7 +133,7 @@ class SetValues(Message):
 
 @dataclass(frozen=True)
 class Stop(Message):
-    """Ends all motion at once."""
+    """Ends all motion immediately."""
 
     type = 0x05
 
@@ -147,7 +147,7 @@ class Ping(Message):
 
 @dataclass(frozen=True)
 class Info(Message):
-    """What the device is."""
+    """Description of the device."""
 
     type = 0x81
     layout = struct.Struct("<BBBBHHBxii16s")
@@ -156,15 +156,15 @@ class Info(Message):
     """Version of the firmware."""
     minor: int
     channels: int
-    """How many it has."""
+    """Number of channels."""
     inputs: int
-    """How many analogue inputs it has."""
+    """Number of analogue inputs."""
     watchdog: int
     """Silence after which it stops [ms]."""
     rate: int
     """Most commands in a second [Hz]."""
     unit: int
-    """Of its values: an index of `UNITS`."""
+    """Unit of the values: an index of `UNITS`."""
     low: int
     """Least value that it takes [device unit]."""
     high: int
@@ -207,9 +207,9 @@ class Report(Message):
     result: int
     """An index of `RESULTS`."""
     last: int
-    """Sequence of the last COMMAND that was taken."""
+    """Sequence of the last accepted COMMAND."""
     time: int
-    """On the device's clock, modulo 2^32 [us]."""
+    """Time on the device's clock, modulo 2^32 [us]."""
     dropped: int
     """Frames that it dropped, modulo 2^16."""
     refused: int
@@ -241,11 +241,11 @@ TYPES: dict[int, type[Message]] = {
 
 
 def parse(message: bytes) -> Message:
-    """The message of these bytes, whose CRC has been checked.
+    """Read a message from bytes, whose CRC has been checked.
 
     Raises:
-        OtherVersionError: It has another version.
-        ValueError: There is no such type, or its content has another length.
+        OtherVersionError: The message has another version.
+        ValueError: The type is unknown, or the content has another length.
     """
     if len(message) < 4:
         raise ValueError(f"a message of {len(message)} bytes")

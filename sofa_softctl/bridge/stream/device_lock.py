@@ -1,4 +1,4 @@
-"""One run at a time moves a device: a lock, which goes with the process that holds it."""
+"""Locks of devices, so that one run at a time moves a device; they end with their process."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from sofa_softctl.bridge.device import Device
 from sofa_softctl.errors import DeviceOpenError
 
 FOLDERS = ("/run/lock", "/tmp")
-"""Where locks are: the first into which everybody may write, whoever asks; else temporary files."""
+"""Folders of locks: the first that everybody may write to, else the temporary folder."""
 
 
 @dataclass
 class DeviceLock:
-    """Held until `release`, or until its process ends."""
+    """Lock until `release`, or until the end of its process."""
 
     file: IO[bytes] | None = None
-    """The file that is locked; None: there is no lock."""
+    """The locked file, or None if there is no lock."""
     note: str = ""
-    """Why other runs are not kept away, for users; empty: they are, or need not be."""
+    """Reason for a missing lock, for users, or ""."""
 
     def release(self) -> None:
-        """Let other runs have the device."""
+        """Release the device for other runs."""
         file, self.file = self.file, None
         if file is not None:
             with suppress(OSError):  # another user's file stays
@@ -42,13 +42,13 @@ class DeviceLock:
 def lock_device(config: DeviceConfig, device: Device, robot: str) -> DeviceLock:
     """Lock a device for this process.
 
-    It is the same device where its class is, and what `Device.identify` says, whatever the
-    configuration that it stands in.
+    Devices are the same if their class and their `Device.identify` are, in any
+    configuration.
 
     Args:
-        config: Its table.
+        config: Table of the device.
         device: The device.
-        robot: Name of the robot, which those who come later are shown.
+        robot: Name of the robot, shown to later runs.
 
     Raises:
         DeviceOpenError: Another run uses it, or still brings it to rest.
@@ -56,7 +56,7 @@ def lock_device(config: DeviceConfig, device: Device, robot: str) -> DeviceLock:
     if device.shared:
         return DeviceLock()
     try:
-        file = _locked(_folder(), f"{config.type}-{_digest(config, device)}")
+        file = _open_locked(_folder(), f"{config.type}-{_digest(config, device)}")
     except BlockingIOError as error:
         raise DeviceOpenError(
             f"device '{config.name}' ({config.type}) is in use by {error}: another run moves it, "
@@ -68,9 +68,9 @@ def lock_device(config: DeviceConfig, device: Device, robot: str) -> DeviceLock:
             "from moving it, too. Make sure that there is none."
         )
     with suppress(OSError):  # of another user's file, who is not named then
-        own = os.open(file.name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
-        os.write(own, f"process {os.getpid()}, robot '{robot}'".encode(errors="replace"))
-        os.close(own)
+        descriptor = os.open(file.name, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
+        os.write(descriptor, f"process {os.getpid()}, robot '{robot}'".encode(errors="replace"))
+        os.close(descriptor)
     return DeviceLock(file)
 
 
@@ -82,18 +82,18 @@ def _folder() -> Path:
     return Path(tempfile.gettempdir()) / "softctl-devices"
 
 
-def _locked(folder: Path, name: str) -> IO[bytes]:
-    """The file, locked; any user may lock it, and only its owner may write it.
+def _open_locked(folder: Path, name: str) -> IO[bytes]:
+    """Open and lock a file; any user may lock it, and only its owner may write it.
 
     Raises:
-        BlockingIOError: Another process has locked it; the argument names that.
+        BlockingIOError: Another process has locked it; the argument names the process.
         OSError: It cannot be opened or locked.
     """
     with suppress(FileExistsError):
         folder.mkdir()
         folder.chmod(0o1777)
     while True:
-        file = _opened(folder / name)
+        file = _open_lock_file(folder / name)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
@@ -109,11 +109,11 @@ def _locked(folder: Path, name: str) -> IO[bytes]:
         file.close()  # it was released and removed meanwhile: another one counts now
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_lock_file(path: Path) -> IO[bytes]:
     try:
         return open(path, "rb", opener=_no_link)
     except FileNotFoundError:
-        file = open(path, "rb", opener=_created)
+        file = open(path, "rb", opener=_create_file)
     with suppress(PermissionError):  # another user made it meanwhile
         os.fchmod(file.fileno(), 0o644)  # whatever the umask
     return file
@@ -123,12 +123,12 @@ def _no_link(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW)
 
 
-def _created(path: str, flags: int) -> int:
+def _create_file(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CREAT, 0o644)
 
 
 def _one_name(value: object) -> object:
-    """An option; of a path, such as a port's, without links."""
+    """Return an option, with links resolved if it is a path, such as a port's."""
     if isinstance(value, str) and value.startswith("/"):
         return os.path.realpath(value)
     return value
@@ -137,9 +137,9 @@ def _one_name(value: object) -> object:
 def _digest(config: DeviceConfig, device: Device) -> str:
     parameters = inspect.signature(type(device).__init__).parameters
     options = {
-        name: config.options.get(name, entry.default)
-        for name, entry in parameters.items()
-        if entry.kind is entry.KEYWORD_ONLY
+        name: config.options.get(name, parameter.default)
+        for name, parameter in parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
     }
     text = repr([type(device).__qualname__, *map(_one_name, device.identify(options))])
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]

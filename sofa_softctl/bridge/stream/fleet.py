@@ -1,4 +1,4 @@
-"""All devices of a robot, as the loop of the device process sees them."""
+"""All devices of a robot, for the loop of the device process."""
 
 from __future__ import annotations
 
@@ -9,39 +9,42 @@ from time import monotonic
 import numpy as np
 
 from sofa_softctl.bridge.config.robot import RobotConfig, SensorConfig
-from sofa_softctl.bridge.course.checks import TOLERANCE, check_capabilities, effort_note
+from sofa_softctl.bridge.course.checks import LIMIT_TOLERANCE, check_capabilities, effort_note
 from sofa_softctl.bridge.course.signal_times import SignalTimes
 from sofa_softctl.bridge.course.state import Histogram
 from sofa_softctl.bridge.device import Capabilities, Device
 from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
-from sofa_softctl.bridge.stream.port import STOPS_WITHIN, Port
+from sofa_softctl.bridge.stream.port import STOP_TIMEOUT, DevicePort
 from sofa_softctl.errors import ConfigError, SoftctlError
 
 
-class Fleet:
+class DeviceSet:
     """The devices, opened, written to and read from in the order of the configuration.
 
     Args:
         robot: The robot's configuration.
-        devices: Each device by its name, not open yet.
+        devices: Devices by name, not open yet.
     """
 
     def __init__(self, robot: RobotConfig, devices: Mapping[str, Device]) -> None:
         self._robot = robot
         self.stopped = False
-        """Whether all devices were stopped: nothing is written to them or read any more."""
+        """Whether all devices were stopped: then nothing is written or read."""
         self._locks: list[DeviceLock] = []
         self.ports = []
         for name, device in devices.items():
-            places = np.array(
-                [index for index, each in enumerate(robot.actuators) if each.device == name], int
+            indices = np.array(
+                [i for i, a in enumerate(robot.actuators) if a.device == name],
+                int,
             )
-            own = [robot.actuators[place] for place in places]
-            self.ports.append(Port(device, own, places, 1.0 / robot.stream.rate, robot.safety))
+            actuators = [robot.actuators[place] for place in indices]
+            self.ports.append(
+                DevicePort(device, actuators, indices, 1.0 / robot.stream.rate, robot.safety)
+            )
         self._by_name = {port.name: port for port in self.ports}
 
     def open(self) -> dict[str, Capabilities]:
-        """Open all devices; where one cannot be used, those before it are closed again.
+        """Open all devices; if one cannot be used, close those before it again.
 
         Raises:
             DeviceError: One cannot be opened.
@@ -51,42 +54,42 @@ class Fleet:
             for config, port in zip(self._robot.devices, self.ports, strict=True):
                 if port.channels:
                     self._locks.append(lock_device(config, port.device, self._robot.name))
-                for place in port.places:
-                    actuator = self._robot.actuators[place]
-                    known = port.device.quantities
-                    if known and actuator.quantity not in known:
+                for index in port.indices:
+                    actuator = self._robot.actuators[index]
+                    quantities = port.device.quantities
+                    if quantities and actuator.quantity not in quantities:
                         raise ConfigError(
                             f"actuator '{actuator.name}' is commanded in {actuator.quantity}, but "
-                            f"device '{port.name}' takes {' or '.join(known)}."
+                            f"device '{port.name}' takes {' or '.join(quantities)}."
                         )
-                found = port.open()
-                check_capabilities(port.name, found, port.channels, self._robot.stream.rate)
+                capabilities = port.open()
+                check_capabilities(port.name, capabilities, port.channels, self._robot.stream.rate)
         except BaseException:
             self.close()
             raise
         return {port.name: port.capabilities for port in self.ports}
 
     def lock_notes(self) -> list[str]:
-        """Devices that another run could move, too."""
+        """Return notes on devices that another run could move, too."""
         return [lock.note for lock in self._locks if lock.note]
 
     def tolerance(self) -> np.ndarray:
-        """Half a device's resolution, or what rounding needs [actuators' units], shape (n,)."""
-        found = np.zeros(len(self._robot.actuators))
+        """Return half of devices' resolutions, or rounding [actuators' units], shape (n,)."""
+        tolerances = np.zeros(len(self._robot.actuators))
         for port in self.ports:
-            for place in port.places:
-                actuator = self._robot.actuators[place]
+            for index in port.indices:
+                actuator = self._robot.actuators[index]
                 low, high = actuator.position_min, actuator.position_max
                 slope = actuator.map.slope_range(low, high)[1]
-                half = 0.5 * port.capabilities.resolution / slope
-                found[place] = max(half, TOLERANCE * (high - low))
-        return found
+                half_step = 0.5 * port.capabilities.resolution / slope
+                tolerances[index] = max(half_step, LIMIT_TOLERANCE * (high - low))
+        return tolerances
 
     def read(self) -> None:
-        """Take in what all devices say.
+        """Store the newest feedback of all devices.
 
         Raises:
-            DeviceError: One failed, stopped by itself, or is silent for too long.
+            DeviceError: A device failed, stopped by itself, or is silent for too long.
         """
         for port in self.ports:
             port.read()
@@ -95,17 +98,17 @@ class Fleet:
         """Send a command of all actuators [actuators' units], shape (n,).
 
         Raises:
-            DeviceError: One failed; those behind it have not got the command.
+            DeviceError: A device failed; later ones have not got the command.
         """
         for port in self.ports:
             port.write(command)
 
     def stop(self) -> list[str]:
-        """Stop all devices at the same time, each in a thread; what could not be, in words."""
+        """Stop all devices simultaneously, each in a thread; return problems, in words."""
         self.stopped = True
         problems: list[str] = []
 
-        def stop(port: Port) -> None:
+        def stop(port: DevicePort) -> None:
             try:
                 port.stop()
             except SoftctlError as error:
@@ -119,18 +122,18 @@ class Fleet:
                 threads.append((thread, port))
             except RuntimeError:  # the system has no more threads
                 stop(port)
-        deadline = monotonic() + STOPS_WITHIN
+        deadline = monotonic() + STOP_TIMEOUT
         for thread, port in threads:
             thread.join(max(deadline - monotonic(), 0.0))
             if thread.is_alive():
                 port.hangs = True
                 problems.append(
-                    f"device '{port.name}': stop() did not return within {STOPS_WITHIN:g} s"
+                    f"device '{port.name}': stop() did not return within {STOP_TIMEOUT:g} s"
                 )
         return problems
 
     def close(self) -> list[str]:
-        """Close all devices but those that hang, which end with the process; problems, in words."""
+        """Close all devices except those that hang; return problems, in words."""
         problems = []
         for port in self.ports:
             try:
@@ -142,36 +145,36 @@ class Fleet:
             self._locks.pop().release()
         return problems
 
-    def measured(self) -> np.ndarray:
-        """Measured positions, NaN where there is none [actuators' units], shape (n,)."""
-        return self._gathered("positions")
+    def positions(self) -> np.ndarray:
+        """Return measured positions, NaN if not measured [actuators' units], shape (n,)."""
+        return self._concatenate("positions")
 
     def measured_by_devices(self) -> list[str]:
-        """Actuators whose devices say that they measure positions."""
+        """Return the names of actuators whose devices measure positions."""
         measuring = [port.name for port in self.ports if port.capabilities.measures]
-        return [one.name for one in self._robot.actuators if one.device in measuring]
+        return [actuator.name for actuator in self._robot.actuators if actuator.device in measuring]
 
     def efforts(self) -> np.ndarray:
-        """Measured efforts, NaN where there is none [devices' units], shape (n,)."""
-        return self._gathered("efforts")
+        """Return measured efforts, NaN if not measured [devices' units], shape (n,)."""
+        return self._concatenate("efforts")
 
-    def _gathered(self, what: str) -> np.ndarray:
-        found = np.full(len(self._robot.actuators), np.nan)
+    def _concatenate(self, name: str) -> np.ndarray:
+        values = np.full(len(self._robot.actuators), np.nan)
         for port in self.ports:
-            found[port.places] = getattr(port, what)
-        return found
+            values[port.indices] = getattr(port, name)
+        return values
 
-    def without_effort(self) -> list[str]:
-        """Devices from which no effort came of actuators with `effort_max`; but for known ones."""
-        found = []
+    def missing_effort_notes(self) -> list[str]:
+        """Return notes on unknown devices that give no effort of actuators with `effort_max`."""
+        notes = []
         for port in self.ports:
             if port.capabilities.measures_effort is not False:
-                silent = port.places[np.isnan(port.efforts)]
-                found += effort_note(port.name, [self._robot.actuators[place] for place in silent])
-        return found
+                silent = port.indices[np.isnan(port.efforts)]
+                notes += effort_note(port.name, [self._robot.actuators[index] for index in silent])
+        return notes
 
-    def excess(self) -> str:
-        """Which effort is too great; empty: none."""
+    def effort_excess(self) -> str:
+        """Describe an effort that is too great, or return ""."""
         for actuator, effort in zip(self._robot.actuators, self.efforts(), strict=True):
             if abs(effort) > actuator.effort_max:  # False for NaN
                 return (
@@ -181,20 +184,20 @@ class Fleet:
         return ""
 
     def sensors(self) -> np.ndarray:
-        """Numbers of all sensors one after another, NaN before the first [sensors' units]."""
-        found = [np.empty(0)]
+        """Return concatenated numbers of all sensors, NaN before the first [sensors' units]."""
+        arrays = [np.empty(0)]
         for sensor in self._robot.sensors:
             numbers = np.full(sensor.size, np.nan)
-            said = self._by_name[sensor.device].signals.get(sensor.signal)
-            if said is not None:
-                said = said[: sensor.size]
-                numbers[: said.size] = sensor.map.from_device(said)
-            found.append(numbers)
-        return np.concatenate(found)
+            signal = self._by_name[sensor.device].signals.get(sensor.signal)
+            if signal is not None:
+                signal = signal[: sensor.size]
+                numbers[: signal.size] = sensor.map.from_device(signal)
+            arrays.append(numbers)
+        return np.concatenate(arrays)
 
     def silent_sensors(self) -> list[str]:
-        """Sensors that said nothing, or were silent for long, in sentences."""
-        now, found = monotonic(), []
+        """Return a sentence per sensor without messages, or silent for long."""
+        now, sentences = monotonic(), []
         for sensor in self._robot.sensors:
             times = self._signal_times(sensor)
             if times is None:
@@ -204,40 +207,40 @@ class Fleet:
             else:
                 silence = times.silence(now)
             if silence:
-                found.append(f"sensor '{sensor.name}': {silence}.")
-        return found
+                sentences.append(f"sensor '{sensor.name}': {silence}.")
+        return sentences
 
     def ages(self) -> np.ndarray:
-        """Age of each device's feedback, NaN before the first [s], shape (n_devices,)."""
+        """Return the age of devices' feedback, NaN before the first [s], shape (n_devices,)."""
         return monotonic() - np.array([port.heard for port in self.ports])
 
     def sensor_ages(self) -> np.ndarray:
-        """Age of each sensor's numbers, NaN before the first [s], shape (n_sensors,)."""
+        """Return the age of each sensor's numbers, NaN before the first [s], shape (n_sensors,)."""
         times = [self._signal_times(sensor) for sensor in self._robot.sensors]
-        return monotonic() - np.array([np.nan if each is None else each.last for each in times])
+        return monotonic() - np.array([np.nan if t is None else t.last for t in times])
 
     def _signal_times(self, sensor: SensorConfig) -> SignalTimes | None:
         return self._by_name[sensor.device].signal_times.get(sensor.signal)
 
     def slowest_of_period(self) -> tuple[str, float]:
-        """Name of the device whose calls took longest since the last question, and how long [s]."""
+        """Return the device with the longest calls since the last query, and their time [s]."""
         slowest = max(self.ports, key=lambda port: port.last_calls, default=None)
         if slowest is None:
             return "", 0.0
-        found = slowest.name, slowest.last_calls
+        result = slowest.name, slowest.last_calls
         for port in self.ports:
             port.last_calls = 0.0
-        return found
+        return result
 
     def round_trip(self) -> Histogram:
-        """Of all devices that acknowledge."""
-        found = Histogram()
+        """Return the round trips of all devices that acknowledge."""
+        histogram = Histogram()
         for port in self.ports:
-            found.merge(port.round_trip)
-        return found
+            histogram.merge(port.round_trip)
+        return histogram
 
     def notes(self) -> list[str]:
-        """Devices that held up the loop, and lines that damage what they carry."""
+        """Return notes on slow devices, and on lines that damage messages."""
         slow = [
             f"device '{port.name}' is slow: {port.slow_calls} of its calls took longer than half a "
             f"period, the longest {1e3 * port.slowest:.3g} ms. The contract asks it not to wait."

@@ -17,15 +17,15 @@ from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.course.lag import Lag
 from sofa_softctl.bridge.course.state import OVER, Histogram, Sample, Statistics, StreamState
 from sofa_softctl.bridge.link import messages
-from sofa_softctl.bridge.link.link import Link
-from sofa_softctl.bridge.link.log import say
-from sofa_softctl.bridge.stream.fleet import Fleet
+from sofa_softctl.bridge.link.link import MessageSocket
+from sofa_softctl.bridge.link.log import print_stderr
+from sofa_softctl.bridge.stream.fleet import DeviceSet
 from sofa_softctl.bridge.stream.realtime import EMERGENCY_STOP, Signals
-from sofa_softctl.bridge.stream.supervisor import MOVING, SAYS_WITHIN, Supervisor
-from sofa_softctl.bridge.stream.watch import Watch
+from sofa_softctl.bridge.stream.supervisor import FEEDBACK_WAIT_MAX, MOVING, Supervisor
+from sofa_softctl.bridge.stream.watch import StopConditions
 from sofa_softctl.errors import DeviceError, DeviceTimeoutError
 
-UNREAD = 50_000
+UNREAD_SAMPLES_MAX = 50_000
 """Samples that may wait for a scene that does not read; further ones are lost."""
 
 
@@ -34,35 +34,40 @@ class Loop:
 
     Args:
         robot: The robot's configuration.
-        fleet: Its devices, open.
-        link: To the scene's process.
-        signals: Of this process.
-        watch: For files and clocks.
+        devices: The robot's devices, open.
+        link: Socket to the scene's process.
+        signals: Signals to this process.
+        watch: Conditions on files and clocks.
     """
 
     def __init__(
-        self, robot: RobotConfig, fleet: Fleet, link: Link, signals: Signals, watch: Watch
+        self,
+        robot: RobotConfig,
+        devices: DeviceSet,
+        link: MessageSocket,
+        signals: Signals,
+        watch: StopConditions,
     ) -> None:
-        self.robot, self.fleet, self.link = robot, fleet, link
+        self.robot, self.devices, self.link = robot, devices, link
         self.signals, self.watch = signals, watch
-        self.supervisor = Supervisor(robot, fleet.tolerance())
+        self.supervisor = Supervisor(robot, devices.tolerance())
         self.period = 1.0 / robot.stream.rate
         self.periods = self.missed = self.lost = 0
         self.jitter, self.latency = Histogram(), Histogram()
         self.lag = Lag(robot.actuators)
         self._unwritten: list[float] = []
-        """When the targets were sent that no command could contain yet [s]."""
-        self._ending = self._orphaned = False
+        """Send times of targets that no command could contain yet [s]."""
+        self._ending = self._scene_ended = False
         self._reported = ""
         self._silent: list[str] = []
         """Sensors that were silent when the devices were stopped."""
         self._effortless: list[str] | None = None
-        """Devices without efforts that were to be bounded; None: not known yet."""
+        """Notes on devices without efforts that are limited; None if not known yet."""
 
     def run(self) -> None:
-        """See the class."""
+        """Run until the robot is at rest and its devices are stopped."""
         deadline = monotonic() + self.period
-        while not (self._ending and self.fleet.stopped):
+        while not (self._ending and self.devices.stopped):
             self._wait(deadline)
             start = monotonic()
             moving = self.supervisor.state in MOVING
@@ -75,28 +80,28 @@ class Loop:
             deadline += steps * self.period
 
     def _wait(self, deadline: float) -> None:
-        """Wait for the next period; an emergency stop does not wait for it."""
+        """Wait for the next period; act on an emergency stop immediately."""
         while (left := deadline - monotonic()) > 0.0:
-            sources: list[Link | Signals] = [self.signals]
+            sources: list[MessageSocket | Signals] = [self.signals]
             if not self.link.closed:
                 sources.append(self.link)
             if select.select(sources, [], [], left)[0]:
-                self._attend()
+                self._handle_messages()
                 self._stop_devices()
 
     def _one_period(self, now: float) -> None:
-        self._attend()
-        self._look(now)
-        if not self.fleet.stopped:
+        self._handle_messages()
+        self._check_files_and_clocks(now)
+        if not self.devices.stopped:
             self._read(now)
-        command = self.supervisor.step(now, self.fleet.measured())
+        command = self.supervisor.step(now, self.devices.positions())
         if command is not None:
             command = self._write(command)
-        self._look_for_efforts()
+        self._report_missing_efforts()
         self._stop_devices()
         self._report(now, command)
 
-    def _attend(self) -> None:
+    def _handle_messages(self) -> None:
         """Act on messages and signals."""
         supervisor = self.supervisor
         for message in self.link.receive():
@@ -106,28 +111,30 @@ class Loop:
                 supervisor.receive(now, sent, time, values)
                 self._unwritten.append(sent)
             elif kind == messages.ALIVE:
-                supervisor.hear(now)
+                supervisor.reset_scene_timeout(now)
             elif kind == messages.STOP:
-                supervisor.stop(f"emergency stop: {messages.read_pickled(message)}")
+                supervisor.stop(f"emergency stop: {messages.read_pickle(message)}")
             elif kind == messages.FINISH:
                 self._ending = True
                 supervisor.finish(rest=messages.read_finish(message))
-        for received in self.signals.take():
+        for received in self.signals.take_received():
             if received is EMERGENCY_STOP:
                 supervisor.stop(f"emergency stop: signal {received.name}")
             else:
                 self._ending = True
                 supervisor.finish(f"the device process got {received.name}")
-        if not self._orphaned and (self.link.closed or self.watch.orphaned()):
-            self._orphaned = True
+        if not self._scene_ended and (self.link.closed or self.watch.has_scene_process_ended()):
+            self._scene_ended = True
             if not self._ending:
                 self._ending = True
                 supervisor.fault("the process of the scene ended without finishing the stream")
-                say(f"{supervisor.reason}; robot '{self.robot.name}': {supervisor.state.name}.")
+                print_stderr(
+                    f"{supervisor.reason}; robot '{self.robot.name}': {supervisor.state.name}."
+                )
 
-    def _look(self, now: float) -> None:
-        """Watch files and clocks."""
-        name, took = self.fleet.slowest_of_period()
+    def _check_files_and_clocks(self, now: float) -> None:
+        """Check files and clocks."""
+        name, took = self.devices.slowest_of_period()
         gap = self.watch.gap(now)
         if gap and took > 0.5 * gap:
             self.supervisor.stop(
@@ -138,25 +145,25 @@ class Loop:
                 f"a period took {gap:.3g} s (clock_jump = {self.robot.safety.clock_jump:g} s): "
                 "the device process was paused, or the computer was asleep or overloaded"
             )
-        if why := self.watch.stop_file():
-            self.supervisor.stop(why)
-        why = self.watch.dead_man(now)
-        if why and (self.supervisor.state in MOVING or self.supervisor.playout.ready):
-            self.supervisor.fault(why, stay=True)
+        if reason := self.watch.stop_file():
+            self.supervisor.stop(reason)
+        reason = self.watch.dead_man(now)
+        if reason and (self.supervisor.state in MOVING or self.supervisor.buffer.ready):
+            self.supervisor.fault(reason, stay=True)
 
     def _read(self, now: float) -> None:
         try:
-            self.fleet.read()
+            self.devices.read()
         except DeviceError as error:
             self.supervisor.stop(str(error), type(error))
         else:
-            if self.supervisor.state in MOVING and (why := self.fleet.excess()):
-                self.supervisor.fault(why)
+            if self.supervisor.state in MOVING and (reason := self.devices.effort_excess()):
+                self.supervisor.fault(reason)
 
     def _write(self, command: np.ndarray) -> np.ndarray | None:
-        """Send; None: it failed."""
+        """Send a command; return None if that failed."""
         try:
-            self.fleet.write(command)
+            self.devices.write(command)
         except DeviceError as error:
             self.supervisor.stop(str(error), type(error))
             return None
@@ -168,54 +175,54 @@ class Loop:
         self._unwritten.clear()
         return command
 
-    def _look_for_efforts(self) -> None:
-        """Say once, after the soft start, where a bound of efforts does nothing."""
+    def _report_missing_efforts(self) -> None:
+        """Report once, after the soft start, limits of efforts that have no effect."""
         playing = self.supervisor.state in (StreamState.STREAMING, StreamState.WAITING)
-        if self._effortless is None and playing and self.periods * self.period > SAYS_WITHIN:
-            self._effortless = self.fleet.without_effort()
+        if self._effortless is None and playing and self.periods * self.period > FEEDBACK_WAIT_MAX:
+            self._effortless = self.devices.missing_effort_notes()
             for note in self._effortless:
-                say(note)
+                print_stderr(note)
 
     def _stop_devices(self) -> None:
-        if self.supervisor.state in OVER and not self.fleet.stopped:
-            self._silent = self.fleet.silent_sensors()
-            for problem in self.fleet.stop():
+        if self.supervisor.state in OVER and not self.devices.stopped:
+            self._silent = self.devices.silent_sensors()
+            for problem in self.devices.stop():
                 self.supervisor.note(problem)
-                say(problem)
+                print_stderr(problem)
             self._report_reason()
 
     def _report(self, now: float, command: np.ndarray | None) -> None:
         supervisor = self.supervisor
         self._report_reason()
-        if len(self.link) > UNREAD:
+        if len(self.link) > UNREAD_SAMPLES_MAX:
             self.lost += 1
             self.link.flush()
             return
-        nothing = np.full(len(self.robot.actuators), np.nan)
-        found = Sample(
-            time=supervisor.playout.time,
+        no_command = np.full(len(self.robot.actuators), np.nan)
+        sample = Sample(
+            time=supervisor.buffer.time,
             clock=now,
             state=supervisor.state,
             target=supervisor.target,
-            command=nothing if command is None else command,
-            measured=self.fleet.measured(),
-            effort=self.fleet.efforts(),
-            sensors=self.fleet.sensors(),
-            age=self.fleet.ages(),
-            sensor_age=self.fleet.sensor_ages(),
+            command=no_command if command is None else command,
+            measured=self.devices.positions(),
+            effort=self.devices.efforts(),
+            sensors=self.devices.sensors(),
+            age=self.devices.ages(),
+            sensor_age=self.devices.sensor_ages(),
         )
-        self.link.send(messages.sample(found))
+        self.link.send(messages.pack_sample(sample))
 
     def _report_reason(self) -> None:
         supervisor = self.supervisor
         if supervisor.reason != self._reported:
             self._reported = supervisor.reason
             content = (supervisor.state, supervisor.reason, supervisor.error.__name__)
-            self.link.send(messages.pickled(messages.REASON, content))
+            self.link.send(messages.pack_pickle(messages.REASON, content))
 
     def statistics(self, notes: tuple[str, ...]) -> Statistics:
-        """How regular it was; `notes`: what was known before."""
-        measuring = self.fleet.measured_by_devices()
+        """Return statistics of the stream, after the notes from its opening."""
+        measuring = self.devices.measured_by_devices()
         silent = [name for name in self.supervisor.assumed if name in measuring]
         assumed = (
             f"{', '.join(silent)} did not say where "
@@ -223,7 +230,7 @@ class Loop:
             "pose."
         )
         lost = f"{self.lost} samples were lost: the scene did not read them in time."
-        round_trip = self.fleet.round_trip()
+        round_trip = self.devices.round_trip()
         return Statistics(
             periods=self.periods,
             missed=self.missed,
@@ -232,12 +239,12 @@ class Loop:
             round_trip=round_trip.percentiles(),
             jitter_histogram=(self.jitter.counts, self.jitter.edges),
             latency_histogram=(self.latency.counts, self.latency.edges),
-            waited=self.supervisor.playout.waited,
+            waited=self.supervisor.buffer.waited,
             notes=(
                 *notes,
                 *([assumed] if silent else []),
                 *self.lag.notes(),
-                *self.fleet.notes(),
+                *self.devices.notes(),
                 *self._silent,
                 *(self._effortless or []),
                 *([lost] if self.lost else []),
@@ -246,16 +253,16 @@ class Loop:
 
 
 def steps_to_next(deadline: float, start: float, now: float, period: float) -> int:
-    """Periods from one deadline to the next that is kept; those between are left out.
+    """Return the number of periods from a deadline to the next feasible one.
 
     Two periods never begin less than half a period apart, so that what was late is not hurried; a
     deadline that passed by less than half a period is still kept.
 
     Args:
-        deadline: Of the period that began last [s].
-        start: When that one began [s].
-        now: When its work was done [s].
-        period: [s].
+        deadline: Deadline of the current period [s].
+        start: Start of that period [s].
+        now: End of its work [s].
+        period: Period [s].
     """
     earliest = max(start + 0.5 * period, now - 0.5 * period)
     return max(1, math.ceil((earliest - deadline) / period))

@@ -1,4 +1,4 @@
-"""One device of a robot in the device process: conversion, the last check, and how it answers."""
+"""One device of a robot in the device process: conversion, last check and acknowledgements."""
 
 from __future__ import annotations
 
@@ -12,78 +12,78 @@ import numpy as np
 
 from sofa_softctl.base.time_limit import time_limit
 from sofa_softctl.bridge.config.robot import ActuatorConfig, SafetyConfig
+from sofa_softctl.bridge.config.setup import channel_setup
 from sofa_softctl.bridge.course.signal_times import SignalTimes
 from sofa_softctl.bridge.course.state import Histogram
 from sofa_softctl.bridge.device import (
     Capabilities,
-    ChannelSetup,
     Command,
     Device,
     Feedback,
     explain_silence,
 )
-from sofa_softctl.bridge.link.messages import described
+from sofa_softctl.bridge.link.messages import describe_error
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 
 
-def call_limit(what: str, seconds: float) -> AbstractContextManager[None]:
+def call_limit(label: str, seconds: float) -> AbstractContextManager[None]:
     """Interrupt a block that takes longer; in the main thread, not nested.
 
     Raises:
-        DeviceTimeoutError: `what` did not return in time.
+        DeviceTimeoutError: The block did not end in time; the message starts with `label`.
     """
-    text = f"{what} did not return within {seconds:g} s"
+    text = f"{label} did not return within {seconds:g} s"
     return time_limit(seconds, lambda frame: DeviceTimeoutError(text), interval=seconds)
 
 
-OPENS_WITHIN = 30.0
-"""Time after which opening a device is given up [s]."""
-STOPS_WITHIN = 0.5
-"""Time after which `stop` or `close` of a device is given up [s]."""
-DROPPED = ("frames_dropped", "messages_dropped")
-"""Signals by which devices say how much they could not use."""
-ROUNDING = 1e-9
-"""Of conversions, relative to a channel's range."""
+OPEN_TIMEOUT = 30.0
+"""Timeout of opening a device [s]."""
+STOP_TIMEOUT = 0.5
+"""Timeout of `stop` and `close` of a device [s]."""
+DROPPED_SIGNALS = ("frames_dropped", "messages_dropped")
+"""Signals with the number of unusable messages."""
+RANGE_TOLERANCE = 1e-9
+"""Rounding error of conversions, relative to a channel's range [-]."""
 
 
-class Port:
+class DevicePort:
     """A device with the actuators on it.
 
     Args:
         device: The device, not open yet.
-        actuators: Those of the robot that it moves.
-        places: Their places among all actuators of the robot, shape (n,).
-        period: Of the commands [s].
-        safety: Of the robot.
+        actuators: Actuators that the device moves.
+        indices: Indices of these among all actuators of the robot, shape (n,).
+        period: Period of the commands [s].
+        safety: Safety settings of the robot.
     """
 
     def __init__(
         self,
         device: Device,
         actuators: Sequence[ActuatorConfig],
-        places: np.ndarray,
+        indices: np.ndarray,
         period: float,
         safety: SafetyConfig,
     ) -> None:
-        self.device, self.name, self.places = device, device.name, places
-        self.channels = tuple(_channel(actuator) for actuator in actuators)
+        self.device, self.name, self.indices = device, device.name, indices
+        self.channels = tuple(channel_setup(actuator) for actuator in actuators)
         self.positions = np.full(len(actuators), np.nan)
-        """Measured positions, NaN where there is none [actuators' units], shape (n,)."""
+        """Measured positions, NaN if not measured [actuators' units], shape (n,)."""
         self.efforts = np.full(len(actuators), np.nan)
-        """Measured efforts, NaN where there is none [as the device measures], shape (n,)."""
+        """Measured efforts, NaN if not measured [as the device measures], shape (n,)."""
         self.signals: dict[str, np.ndarray] = {}
-        """The newest of each signal [device's unit]."""
+        """Newest values of each signal [device's unit]."""
         self.signal_times: dict[str, SignalTimes] = {}
-        """When each signal arrived."""
+        """Arrival times of each signal."""
         self.heard = math.nan
-        """When its newest feedback arrived; NaN: none yet [s]."""
+        """Arrival time of the newest feedback; NaN before the first [s]."""
         self.round_trip = Histogram()
         self.slowest = 0.0
         """Longest call so far [s]."""
         self.slow_calls = 0
         """Calls that took longer than half a period."""
         self.last_calls = 0.0
-        """Time of its calls since this was set to 0 [s]."""
+        """Time in calls of the device since this was set to 0 [s]."""
         self.dropped = 0
         """Damaged or stray frames or messages on its line since the first feedback."""
         self.hangs = False
@@ -91,11 +91,11 @@ class Port:
         self._maps = [actuator.map for actuator in actuators]
         self._low = np.array([channel.low for channel in self.channels])
         self._high = np.array([channel.high for channel in self.channels])
-        self._most = np.array([channel.rate for channel in self.channels]) * period
+        self._step_max = np.array([channel.rate for channel in self.channels]) * period
         self._period, self._safety = period, safety
         self._values = np.full(len(actuators), np.nan)
         self._sequence = 0
-        self._least = sys.maxsize
+        self._dropped_before = sys.maxsize
         self._written: dict[int, float] = {}
         self._acknowledged: int | None = None
         self._answered = math.nan
@@ -103,7 +103,7 @@ class Port:
 
     def open(self) -> Capabilities:
         """Connect, check that all channels are there, and set the limits. Nothing moves yet."""
-        with self._calling("open", OPENS_WITHIN):
+        with self._limit_call("open", OPEN_TIMEOUT):
             self.capabilities = self.device.open(self.channels)
         return self.capabilities
 
@@ -111,13 +111,13 @@ class Port:
         """Convert a command of all actuators, check it for the last time, and send it.
 
         Raises:
-            DeviceError: The device's, or what it was to be sent is beyond its limits.
+            DeviceError: The device failed, or the command exceeds its limits.
         """
         if not self.channels:
             return
-        values = self._checked(self._converted(command))
+        values = self._check_values(self._to_device_values(command))
         now = monotonic()
-        with self._calling("write", self._safety.clock_jump):
+        with self._limit_call("write", self._safety.clock_jump):
             self.device.write(Command(self._sequence, now, values))
         self._values = values
         if self.capabilities.acknowledges:
@@ -127,15 +127,15 @@ class Port:
         self._sequence += 1
 
     def read(self) -> None:
-        """Take in what it says.
+        """Store the newest feedback of the device.
 
         Raises:
             DeviceError: It failed, stopped by itself, or is silent for too long.
         """
-        with self._calling("read", self._safety.clock_jump):
+        with self._limit_call("read", self._safety.clock_jump):
             feedback = self.device.read()
             if feedback is not None:
-                self._take(feedback)
+                self._store_feedback(feedback)
         silence = monotonic() - self._answered  # NaN before the first command
         longest = self._period + self._safety.feedback_timeout
         if self.capabilities.acknowledges and silence > longest:
@@ -153,41 +153,43 @@ class Port:
             )
 
     def stop(self) -> None:
-        """See `Device.stop`. From any thread: who calls it limits the time."""
-        with self._calling("stop", None):
+        """Stop the device, from any thread; the caller limits the time."""
+        with self._limit_call("stop", None):
             self.device.stop()
 
     def close(self) -> None:
         """Release everything; raises nothing. A closed device can be opened again."""
-        with self._calling("close", STOPS_WITHIN):
+        with self._limit_call("close", STOP_TIMEOUT):
             self.device.close()
 
-    def _converted(self, command: np.ndarray) -> np.ndarray:
-        own = command[self.places]
-        return np.array([float(m.to_device(x)) for m, x in zip(self._maps, own, strict=True)])
+    def _to_device_values(self, command: np.ndarray) -> np.ndarray:
+        values = command[self.indices]
+        return np.array([float(m.to_device(x)) for m, x in zip(self._maps, values, strict=True)])
 
-    def _checked(self, values: np.ndarray) -> np.ndarray:
-        """The last line of defence: what is not within the limits is never written."""
-        loose = ROUNDING * (self._high - self._low)
-        good = (values >= self._low - loose) & (values <= self._high + loose)  # False for NaN
-        if not good.all():
-            self._refuse(good, values, f"outside {self._low} to {self._high}")
+    def _check_values(self, values: np.ndarray) -> np.ndarray:
+        """Raise an error for values out of limits, as a last check; clip rounding errors."""
+        slack = RANGE_TOLERANCE * (self._high - self._low)
+        is_valid = (values >= self._low - slack) & (values <= self._high + slack)  # False for NaN
+        if not is_valid.all():
+            self._refuse(is_valid, values, f"outside {self._low} to {self._high}")
         if self._sequence:
-            good = np.abs(values - self._values) <= self._most * (1.0 + 1e-6) + loose
-            if not good.all():
-                self._refuse(good, values, f"more than {self._most} from the last, {self._values}")
-        found: np.ndarray = np.clip(values, self._low, self._high)
-        return found
+            is_valid = np.abs(values - self._values) <= self._step_max * (1.0 + 1e-6) + slack
+            if not is_valid.all():
+                self._refuse(
+                    is_valid, values, f"more than {self._step_max} from the last, {self._values}"
+                )
+        clipped: np.ndarray = np.clip(values, self._low, self._high)
+        return clipped
 
-    def _refuse(self, good: np.ndarray, values: np.ndarray, why: str) -> None:
-        channel = self.channels[int(np.argmin(good))]
+    def _refuse(self, is_valid: np.ndarray, values: np.ndarray, reason: str) -> None:
+        channel = self.channels[int(np.argmin(is_valid))]
         raise DeviceFailedError(
             f"device '{self.name}': a command was not sent, since the value of '{channel.name}' "
-            f"is {values[~good][0]}: {why}. This is an error of the bridge or of a unit map: "
-            "please report it"
+            f"is {values[~is_valid][0]}: {reason}. This is an error of the bridge or of a unit "
+            "map: please report it"
         )
 
-    def _take(self, feedback: Feedback) -> None:
+    def _store_feedback(self, feedback: Feedback) -> None:
         self.heard = feedback.time
         for index, channel in enumerate(self.channels):
             if channel.number in feedback.positions:
@@ -198,23 +200,23 @@ class Port:
                 self.efforts[index] = effort
         for name, signal in feedback.signals.items():
             self.signals[name] = np.ravel(np.asarray(signal, dtype=float))
-            if name in DROPPED:
+            if name in DROPPED_SIGNALS:
                 self._count_dropped(int(self.signals[name][0]))
             self.signal_times.setdefault(name, SignalTimes(feedback.time)).add(feedback.time)
         if feedback.acknowledged is not None and feedback.acknowledged != self._acknowledged:
             self._acknowledged = feedback.acknowledged
             self._answered = monotonic()
-            self._forget(feedback)
+            self._count_round_trip(feedback)
         if feedback.stopped:
             raise DeviceFailedError(f"device '{self.name}' stopped: {feedback.stopped}")
 
     def _count_dropped(self, count: int) -> None:
-        """Count from the least on: boards begin anew when they are armed."""
-        self._least = min(self._least, count)
-        self.dropped = count - self._least
+        """Count from the least number: boards restart their count when they are armed."""
+        self._dropped_before = min(self._dropped_before, count)
+        self.dropped = count - self._dropped_before
 
-    def _forget(self, feedback: Feedback) -> None:
-        """Count the round trip of what is acknowledged; what is older is answered, too."""
+    def _count_round_trip(self, feedback: Feedback) -> None:
+        """Count the round trip of an acknowledged command, and drop older ones."""
         assert feedback.acknowledged is not None
         number = feedback.acknowledged % 65536
         if number in self._written:
@@ -224,37 +226,22 @@ class Port:
             del self._written[number]
 
     @contextmanager
-    def _calling(self, what: str, seconds: float | None) -> Iterator[None]:
-        """Limit and measure a call; whatever it raises becomes a DeviceError with its name."""
+    def _limit_call(self, method: str, seconds: float | None) -> Iterator[None]:
+        """Limit and measure the time of a call; any error becomes a DeviceError with its name."""
         start = monotonic()
         name = f"device '{self.name}'"
         try:
-            with call_limit(f"{name}: {what}()", seconds) if seconds else nullcontext():
+            with call_limit(f"{name}: {method}()", seconds) if seconds else nullcontext():
                 yield
-        except BaseException as error:  # SystemExit too: the other devices are to be stopped
-            kind, text = described(error)
+        except BaseException as error:  # SystemExit too: the other devices must be stopped
+            kind, text = describe_error(error)
             if kind is None:
-                kind = DeviceOpenError if what == "open" else DeviceFailedError
-                text = f"{what}() raised {text}"
+                kind = DeviceOpenError if method == "open" else DeviceFailedError
+                text = f"{method}() raised {text}"
             raise kind(text if self.name in text else f"{name}: {text}") from error
         finally:
             took = monotonic() - start
-            if what in ("write", "read"):
+            if method in ("write", "read"):
                 self.last_calls += took
                 self.slowest = max(self.slowest, took)
                 self.slow_calls += took > 0.5 * self._period
-
-
-def _channel(actuator: ActuatorConfig) -> ChannelSetup:
-    ends = np.array([actuator.position_min, actuator.position_max])
-    low, high = sorted(float(end) for end in actuator.map.to_device(ends))
-    _, slope = actuator.map.slope_range(actuator.position_min, actuator.position_max)
-    rest = float(actuator.map.to_device(np.asarray(actuator.rest)))
-    return ChannelSetup(
-        number=actuator.channel,
-        name=actuator.name,
-        low=low,
-        high=high,
-        rate=slope * actuator.rate,
-        rest=min(max(rest, low), high),
-    )

@@ -11,43 +11,43 @@ import signal
 from contextlib import suppress
 from types import FrameType
 
-PRIORITY = 40
-"""Of SCHED_FIFO: below threads of interrupts (50), which bring what devices say."""
+SCHED_PRIORITY = 40
+"""Priority under SCHED_FIFO: below threads of interrupts (50), which serve the devices."""
 _NOW, _LATER = 1, 2
 """MCL_CURRENT and MCL_FUTURE of mlockall(2) on Linux."""
 
 
-def ask(realtime: bool) -> list[str]:
+def apply_settings(realtime: bool) -> list[str]:
     """Stop Python's garbage collector, and with `realtime` ask for priority and locked memory.
 
     Returns:
-        What was not permitted, in sentences.
+        A sentence per setting that was not permitted.
     """
     gc.collect()
     gc.freeze()
     gc.disable()
     with suppress(OSError), open("/proc/self/timerslack_ns", "w") as file:
         file.write("1")  # timers end on time, not up to 50 us later
-    return [note for note in (_priority(), _locked_memory()) if note] if realtime else []
+    return [note for note in (_set_priority(), _lock_memory()) if note] if realtime else []
 
 
-def _priority() -> str:
+def _set_priority() -> str:
     if not hasattr(os, "sched_setscheduler"):
         return "no real-time priority: this system has no SCHED_FIFO."
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(SCHED_PRIORITY))
     except PermissionError:
         return (
             "no real-time priority: the device process has to share its core. Allow it with "
-            f"'{_user()} - rtprio {PRIORITY}' in /etc/security/limits.conf, and log in again."
+            f"'{_user()} - rtprio {SCHED_PRIORITY}' in /etc/security/limits.conf, and log in again."
         )
     except OSError as error:
         return f"no real-time priority: {error.strerror}."
     return ""
 
 
-def _locked_memory() -> str:
-    """Lock what there is; what comes only without a limit, which would make allocations fail."""
+def _lock_memory() -> str:
+    """Lock present memory, and future memory only without a limit, at which allocations fail."""
     try:
         call = ctypes.CDLL(None, use_errno=True).mlockall
     except (OSError, AttributeError):
@@ -55,9 +55,9 @@ def _locked_memory() -> str:
     unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
     if call(_NOW | _LATER if unlimited else _NOW) == 0:
         return ""
-    why = ctypes.get_errno()
-    if why not in (errno.ENOMEM, errno.EPERM):
-        return f"no locked memory: {os.strerror(why)}."
+    error = ctypes.get_errno()
+    if error not in (errno.ENOMEM, errno.EPERM):
+        return f"no locked memory: {os.strerror(error)}."
     return (
         "no locked memory: a page on disk may delay a command. Allow it with "
         f"'{_user()} - memlock unlimited' in /etc/security/limits.conf, and log in again."
@@ -75,7 +75,7 @@ IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGPIPE)
 
 
 class Signals:
-    """Installs the handlers; `fileno` can be read when a signal has come."""
+    """Signal handlers; `fileno` is readable after a signal."""
 
     def __init__(self) -> None:
         self._received: list[signal.Signals] = []
@@ -83,10 +83,10 @@ class Signals:
         os.set_blocking(self._read, False)
         os.set_blocking(write, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        for each in IGNORED:
-            signal.signal(each, signal.SIG_IGN)
-        for each in (*GO_TO_REST, EMERGENCY_STOP):
-            signal.signal(each, self._remember)
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        for number in (*GO_TO_REST, EMERGENCY_STOP):
+            signal.signal(number, self._remember)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())  # what the scene blocked is inherited
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
@@ -94,13 +94,13 @@ class Signals:
         self._received.append(signal.Signals(number))
 
     def fileno(self) -> int:
-        """For `select`."""
+        """Return the file descriptor, for `select`."""
         return self._read
 
-    def take(self) -> list[signal.Signals]:
-        """Those that came since the last call."""
+    def take_received(self) -> list[signal.Signals]:
+        """Return the signals since the last call."""
         with suppress(BlockingIOError):
             while os.read(self._read, 256):
                 pass
-        found, self._received = self._received, []
-        return found
+        received, self._received = self._received, []
+        return received

@@ -59,7 +59,7 @@ ROWS = [
     ('unit = "us"', 'name = "b"', 'name = "b"', "expected an option: unit, resolution; got 'name'"),
     (LEFT, LEFT.replace("board", "bord"), 'device = "bord"', "got 'bord'. Did you mean 'board'?"),
     ('device = "camera"', 'device = ""', 'device = ""', "expected a device of this file"),
-    ("channel = 1", "channel = 0", "channel = 0\nquantity = \"p", "of 'left' in line 23"),
+    ("channel = 1", "channel = 0", "channel = 0\nquantity = \"p", "by 'left' in line 23"),
     # quantities and units
     ('"pressure"', '"presure"', "presure", "Did you mean 'pressure'?"),
     ('unit = "kPa"', 'unit = "mm"', 'unit = "mm"\nposition = [0.0, 50', "a unit of pressure"),

@@ -288,7 +288,7 @@ def test_without_the_interface_it_says_what_to_type():
 @pytest.mark.parametrize(("number", "kind"), [(19, DeviceOpenError), (100, DeviceOpenError)])
 def test_the_kernels_answers_are_explained(number, kind):
     """ENODEV and ENETDOWN; whether this kernel would say so depends on it."""
-    error = CanDevice("valves", bitrate=250000, **IDS)._explained(OSError(number, "no"))
+    error = CanDevice("valves", bitrate=250000, **IDS)._open_error(OSError(number, "no"))
     assert type(error) is kind
     assert "sudo ip link set can0 up type can bitrate 250000" in str(error)
 

@@ -378,7 +378,7 @@ def test_reports_that_come_twice_are_no_power_cycle(board, opened):
     talk.receive = lambda: 2 * once()
     found = stream(opened, range(20), 1000.0, 1000.0)
     assert found[-1].acknowledged == 19 and found[-1].stopped == ""
-    opened._reports.sent(20)
+    opened._reports.record_sent(20)
     newer, older = (
         Report(20, ARMED, 0, 20, time, 0, 0, (1000, 1000), ())
         for time in (opened._reports._time + 20_000, opened._reports._time + 10_000)
@@ -417,7 +417,7 @@ def test_a_board_that_another_program_disarms_is_recognised(board, opened):
 def test_a_power_cycle_before_the_first_command_is_recognised(board, opened):
     keep_reading(opened, 0.3)
     board.reset()
-    with pytest.raises(DeviceFailedError, match="its clock began anew"):
+    with pytest.raises(DeviceFailedError, match="its clock started again"):
         keep_reading(opened)
 
 

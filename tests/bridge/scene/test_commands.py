@@ -267,7 +267,7 @@ def test_accelerations_are_warned_of(softctl, motion, robot_file):
     ("record", "options", "message"),
     [
         ({"channel": "x"}, (), "no channel 'inverse.displacement'"),
-        ({"unit": "lambda"}, (), "multipliers, which are no efforts"),
+        ({"unit": "lambda"}, (), "multipliers, which are not efforts"),
         ({"unit": "mN"}, (), "is in mN, but 'cable_0' of the robot is commanded in length"),
         ({"units": ""}, (), "--units 'mm, kg, s'"),
         ({"inverse.actuators": '["a", "cable_0"]'}, (), "The recording has no actuator 'cable_1'"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import HardwareBridge, InverseController, add_effector
-from sofa_softctl.bridge.config.actuator_tables import TAKEN
+from sofa_softctl.bridge.config.actuator_tables import RESERVED_NAMES
 from sofa_softctl.bridge.course.state import Sample, StreamState
 from sofa_softctl.errors import ConfigError
 from sofa_softctl.record.record import read_record
@@ -81,7 +81,7 @@ def test_names_that_the_bridge_has_are_known_when_the_file_is_read(bar, robot, t
     with session, session.recording(tmp_path / "run.mcap"):
         session.step(30)
     streams = (name.rpartition(".")[2] for name in read_record(tmp_path / "run.mcap").streams)
-    assert {*bridge.outputs, *streams} - {"tip_length"} <= set(TAKEN)
+    assert {*bridge.outputs, *streams} - {"tip_length"} <= set(RESERVED_NAMES)
     with pytest.raises(ConfigError, match="expected a name of its own, got 'effort'"):
         robot(more=SENSOR.replace("tip_length", "effort"))
 

@@ -15,7 +15,7 @@ from sofa_softctl.bridge.devices.udp import UdpDevice
 from sofa_softctl.bridge.registry import find
 from sofa_softctl.bridge.stream import device_lock
 from sofa_softctl.bridge.stream.device_lock import DeviceLock, lock_device
-from sofa_softctl.bridge.stream.fleet import Fleet
+from sofa_softctl.bridge.stream.fleet import DeviceSet
 from sofa_softctl.errors import DeviceOpenError
 
 
@@ -127,7 +127,7 @@ def test_a_lock_file_that_stayed_behind_locks_too(folder):
 def test_a_lock_file_that_is_removed_meanwhile_is_no_lock(folder, monkeypatch):
     """Between the opening of a file and its lock another run can have ended, and removed it."""
     held = lock(port=1)
-    opened, ends = device_lock._opened, [held.release]
+    opened, ends = device_lock._open_lock_file, [held.release]
 
     def open_then_end(path):
         file = opened(path)
@@ -135,7 +135,7 @@ def test_a_lock_file_that_is_removed_meanwhile_is_no_lock(folder, monkeypatch):
             ends.pop()()
         return file
 
-    monkeypatch.setattr(device_lock, "_opened", open_then_end)
+    monkeypatch.setattr(device_lock, "_open_lock_file", open_then_end)
     found = lock(port=1)
     with pytest.raises(DeviceOpenError, match="in use by"):
         lock(port=1)
@@ -181,7 +181,7 @@ def test_without_a_lock_the_run_says_so(folder):
     folder.write_text("a file in its place")
     found = lock(port=1)
     assert "'lab' could not be locked" in found.note and "Not a directory" in found.note
-    fleet = Fleet(robot_of("wire.txt"), {})
+    fleet = DeviceSet(robot_of("wire.txt"), {})
     fleet._locks.append(found)
     assert fleet.lock_notes() == [found.note]
 

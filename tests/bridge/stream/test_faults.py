@@ -16,8 +16,8 @@ from sofa_softctl.bridge.course.checks import check_robot
 from sofa_softctl.bridge.course.state import StreamState as S
 from sofa_softctl.bridge.device import Feedback
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
-from sofa_softctl.bridge.link.log import say
-from sofa_softctl.bridge.stream.fleet import Fleet
+from sofa_softctl.bridge.link.log import print_stderr
+from sofa_softctl.bridge.stream.fleet import DeviceSet
 from sofa_softctl.errors import ConfigError, DeviceError, DeviceFailedError, DeviceTimeoutError
 
 AFTER = 60
@@ -54,7 +54,7 @@ def test_a_device_that_fails_stops_all_devices_where_they_are(record, fault):
 
 
 def test_what_no_terminal_takes_is_said_all_the_same(capfd):
-    say("half a character: \ud800")
+    print_stderr("half a character: \ud800")
     assert capfd.readouterr().err == "softctl device process: half a character: ?\n"
 
 
@@ -96,9 +96,9 @@ def test_efforts_that_never_come_are_said(record, capfd):
 
 
 def test_an_effort_that_is_no_number_lifts_no_bound():
-    port = Fleet(robot_of("wire.txt"), {"board0": LoopbackDevice("board0")}).ports[0]
-    port._take(Feedback(0.0, efforts={0: 9.0, 1: 1.0}))
-    port._take(Feedback(0.0, efforts={0: math.nan, 1: math.nan}))
+    port = DeviceSet(robot_of("wire.txt"), {"board0": LoopbackDevice("board0")}).ports[0]
+    port._store_feedback(Feedback(0.0, efforts={0: 9.0, 1: 1.0}))
+    port._store_feedback(Feedback(0.0, efforts={0: math.nan, 1: math.nan}))
     assert port.efforts.tolist() == [9.0, 1.0]
 
 
@@ -187,7 +187,7 @@ def test_a_file_that_can_never_be_there_is_refused(tmp_path, key):
         ("file/stop", "Not a directory"),
         ("circle", "Too many levels of symbolic links"),
     ):
-        with pytest.raises(ConfigError, match=f"{key} = '.*{name}' can never be there: {why}"):
+        with pytest.raises(ConfigError, match=f"{key} = '.*{name}' cannot be created: {why}"):
             check_robot(robot_of("", safety={key: str(tmp_path / name)}))
     for name in ("stop", "made by touch"):
         check_robot(robot_of("", safety={key: str(tmp_path / name)}))
@@ -329,7 +329,7 @@ def test_a_device_process_that_does_not_answer_is_found_and_killed(record):
         for index in range(25, 1000):
             stream.send(index * STEP, wave(index))
             time.sleep(STEP)
-    stream._longest_silence = lambda: 0.1  # not to wait for what cannot come
+    stream._silence_max = lambda: 0.1  # not to wait for what cannot come
     said = r"said nothing for 0\.[1-9] s: it was asked for an emergency stop, and was killed"
     with pytest.raises(DeviceTimeoutError, match=said):
         stream.finish()
@@ -357,7 +357,7 @@ def test_a_slow_device_process_gets_the_time_that_it_needs_to_go_to_rest(record)
 def test_a_device_process_that_takes_far_more_periods_is_asked_for_a_stop(record):
     stream = Stream(robot_of(record, actuator={"rate": 20.0, "jump": 5.0}))
     drive(stream, 60, lambda index, count: 0.25 * wave(index))
-    stream._most_periods = lambda: 10.0  # as if the rest pose were nearer
+    stream._periods_to_end_max = lambda: 10.0  # as if the rest pose were nearer
     with pytest.raises(DeviceTimeoutError, match="does not come to an end: .* stopped the devices"):
         stream.finish()
     assert stream.state is S.STOPPED and stream._process.returncode == 0
@@ -369,7 +369,7 @@ def test_a_robot_that_would_take_years_to_its_rest_pose_is_waited_for(record):
     """Its whole range takes 3 years; it is nearer to its rest pose."""
     stream = Stream(robot_of(record, actuator={"rate": 1e-6}))
     drive(stream, 20, lambda index, count: np.full(count, 1e-9 * index))
-    assert stream._most_periods() > 2.0**31
+    assert stream._periods_to_end_max() > 2.0**31
     assert stream.finish().periods > 0 and stream.state is S.RESTED
 
 

@@ -2,12 +2,14 @@
 
 import socket
 
-from sofa_softctl.bridge.link.link import Link
+from sofa_softctl.bridge.link.link import MessageSocket
 
 
 def test_last_words_are_heard_also_from_an_end_that_was_closed_without_reading():
     """The kernel reports the reset before what came earlier."""
-    ours, theirs = (Link(end) for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    ours, theirs = (
+        MessageSocket(end) for end in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    )
     theirs.send(b"last words")
     ours.send(b"unread")
     theirs.close()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bridge.course.playout import Playout
+from sofa_softctl.bridge.course.playout import TargetBuffer
 
 DT = 0.01
 
@@ -13,7 +13,7 @@ def filled(playout, times, value=lambda time: 10.0 * time):
 
 
 def test_targets_are_interpolated_on_a_line():
-    playout = filled(Playout("linear", 2), [0.0, 0.03, 0.06, 1.0])
+    playout = filled(TargetBuffer("linear", 2), [0.0, 0.03, 0.06, 1.0])
     values = [playout.target()[0]]
     for _ in range(6):
         playout.advance(DT)
@@ -24,7 +24,7 @@ def test_targets_are_interpolated_on_a_line():
 
 def test_hold_changes_at_the_times_of_the_targets():
     """Whatever the rounding of sums of periods and of steps."""
-    playout = filled(Playout("hold", 2), np.arange(110) * 0.03)
+    playout = filled(TargetBuffer("hold", 2), np.arange(110) * 0.03)
     values = []
     for _ in range(300):
         playout.advance(DT)
@@ -33,14 +33,14 @@ def test_hold_changes_at_the_times_of_the_targets():
 
 
 def test_the_clock_starts_when_the_lookahead_waits():
-    playout = Playout("linear", 2)
+    playout = TargetBuffer("linear", 2)
     for index, ready in enumerate([False, False, True]):
         filled(playout, [5.0 + index * 0.02])
         assert playout.ready is ready and playout.time == 5.0
 
 
 def test_the_clock_never_passes_the_newest_target_and_slows_down_before_it():
-    playout = filled(Playout("linear", 3), np.arange(6) * 0.02)
+    playout = filled(TargetBuffer("linear", 3), np.arange(6) * 0.02)
     speeds = []
     for _ in range(100):
         before = playout.time
@@ -55,7 +55,7 @@ def test_the_clock_never_passes_the_newest_target_and_slows_down_before_it():
 
 def test_a_scene_at_half_of_real_time_is_played_evenly_at_half_speed():
     """Once it settles, the clock neither stops nor hurries between targets."""
-    playout = filled(Playout("linear", 4), np.arange(5) * 0.02)
+    playout = filled(TargetBuffer("linear", 4), np.arange(5) * 0.02)
     speeds = []
     for period in range(800):
         if period % 4 == 0:  # 0.02 s of the scene each 0.04 s
@@ -73,7 +73,7 @@ def test_a_scene_at_half_of_real_time_is_played_evenly_at_half_speed():
 def test_a_scene_is_late_by_what_it_lacks_to_nine_tenths_of_real_time(pace):
     """In 20 s, to the four steps of the lookahead: 2 s at 0.8 of real time, nothing at 0.95."""
     step = 0.02
-    playout = filled(Playout("linear", 4), np.arange(5) * step)
+    playout = filled(TargetBuffer("linear", 4), np.arange(5) * step)
     ahead = 5
     for period in range(2000):
         while (ahead - 4) * step <= pace * period * DT:
@@ -84,7 +84,7 @@ def test_a_scene_is_late_by_what_it_lacks_to_nine_tenths_of_real_time(pace):
 
 
 def test_without_a_reserve_the_clock_stops_at_the_newest_target_and_goes_on():
-    playout = filled(Playout("linear", 0), [0.0])
+    playout = filled(TargetBuffer("linear", 0), [0.0])
     playout.advance(DT)
     assert playout.time == 0.0 and playout.waiting
     filled(playout, [0.02])
@@ -95,7 +95,7 @@ def test_without_a_reserve_the_clock_stops_at_the_newest_target_and_goes_on():
 @pytest.mark.parametrize("pace", [0.5, 1.0, 3.0])
 def test_the_speed_of_the_scene_is_measured_without_its_first_interval(pace):
     """The first step takes 30 s: it compiles."""
-    playout = Playout("linear", 4)
+    playout = TargetBuffer("linear", 4)
     for index in range(8):
         sent = 30.0 * (index > 0) + index * 0.02 / pace
         playout.add(index * 0.02, np.zeros(1), sent)
@@ -103,4 +103,4 @@ def test_the_speed_of_the_scene_is_measured_without_its_first_interval(pace):
 
 
 def test_one_target_does_not_tell_the_speed_of_the_scene():
-    assert filled(Playout("linear", 0), [0.0]).speed_of_scene() == float("inf")
+    assert filled(TargetBuffer("linear", 0), [0.0]).speed_of_scene() == float("inf")

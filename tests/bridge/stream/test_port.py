@@ -13,14 +13,14 @@ from sofa_softctl.bridge.course.checks import check_capabilities
 from sofa_softctl.bridge.course.state import Histogram
 from sofa_softctl.bridge.device import Capabilities, Feedback
 from sofa_softctl.bridge.devices.loopback import LoopbackDevice
-from sofa_softctl.bridge.stream.fleet import Fleet
+from sofa_softctl.bridge.stream.fleet import DeviceSet
 from sofa_softctl.bridge.stream.port import call_limit
 from sofa_softctl.errors import DeviceFailedError, DeviceOpenError, DeviceTimeoutError
 
 
 def fleet(**actuator):
     robot = robot_of("", kind="loopback", actuator={"rate": 200.0, **actuator})
-    found = Fleet(robot, {"board0": LoopbackDevice("board0")})
+    found = DeviceSet(robot, {"board0": LoopbackDevice("board0")})
     found.open()
     return found
 
@@ -32,7 +32,7 @@ def test_a_value_outside_the_limits_is_never_written(value):
     with pytest.raises(DeviceFailedError, match="a command was not sent, since the value of 'cab"):
         one.write(np.array([30.0, value]))
     one.read()
-    assert one.measured().tolist() == [30.0, 30.0]
+    assert one.positions().tolist() == [30.0, 30.0]
     with pytest.raises(DeviceFailedError, match="outside"):
         fleet().write(np.array([30.0, value]))  # as the first one
 
@@ -61,12 +61,12 @@ def test_conversion_there_and_back():
     one = fleet(map=LinearMap(-25.0, 500.0))
     one.write(np.array([12.5, 40.0]))
     one.read()
-    np.testing.assert_allclose(one.measured(), [12.5, 40.0])
+    np.testing.assert_allclose(one.positions(), [12.5, 40.0])
 
 
 def test_half_a_resolution_is_the_tolerance_of_targets():
     robot = robot_of("", kind="loopback")
-    one = Fleet(robot, {"board0": LoopbackDevice("board0", resolution=4.0)})
+    one = DeviceSet(robot, {"board0": LoopbackDevice("board0", resolution=4.0)})
     one.open()
     np.testing.assert_allclose(one.tolerance(), 0.02)  # 2 counts of 100 a mm
 
@@ -108,7 +108,7 @@ def test_messages_that_a_line_damaged_are_counted_from_the_least_on():
         def read(self):
             return Feedback(time.monotonic(), signals={"frames_dropped": [self.counts.pop(0)]})
 
-    one = Fleet(robot_of("", kind="loopback"), {"board0": Noisy("board0")})
+    one = DeviceSet(robot_of("", kind="loopback"), {"board0": Noisy("board0")})
     one.open()
     one.read()
     one.read()
@@ -145,7 +145,7 @@ def test_a_device_without_acknowledgements_is_described_by_what_arrives(dropped,
             return dropped
 
     robot = robot_of("", kind="loopback", safety={"feedback_timeout": 0.05})
-    port = Fleet(robot, {"board0": Deaf("board0")}).ports[0]
+    port = DeviceSet(robot, {"board0": Deaf("board0")}).ports[0]
     port.open()
     port.write(np.zeros(len(robot.actuators)))
     port.read()

@@ -188,7 +188,7 @@ def test_a_device_of_the_running_script_cannot_be_used(record, monkeypatch):
         pass
 
     monkeypatch.setitem(registry.DEVICES._added, "local", Local)
-    with pytest.raises(ConfigError, match="Move it to a file of its own"):
+    with pytest.raises(ConfigError, match="Move it to a separate file"):
         Stream(robot_of(record, kind="local"))
 
 

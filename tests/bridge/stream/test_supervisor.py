@@ -17,10 +17,10 @@ UNKNOWN = np.full(2, np.nan)
 class Run:
     """A supervisor with a clock of its own; it sends a target every fourth period."""
 
-    def __init__(self, measured=UNKNOWN, safety=None, says_within=0.0, **options):
+    def __init__(self, measured=UNKNOWN, safety=None, first_feedback_timeout=0.0, **options):
         self.robot = robot_of("", safety={"command_timeout": 0.3, **(safety or {})}, **options)
         self.supervisor = Supervisor(self.robot, np.full(2, 0.005))
-        self.supervisor.says_within = says_within
+        self.supervisor.first_feedback_timeout = first_feedback_timeout
         self.now, self.measured = 100.0, np.asarray(measured, dtype=float)
         self.commands, self.states, self.sent = [], [], 0
 
@@ -75,7 +75,7 @@ def test_targets_within_the_limits_are_sent_unchanged():
         run.send()
         command = run.supervisor.step(run.now, UNKNOWN)
         if command is not None and run.supervisor.state is S.STREAMING:
-            played.append(run.supervisor.playout.time)
+            played.append(run.supervisor.buffer.time)
             sent.append(command)
         run.now += run.supervisor.dt
     expected = [wave(time / STEP) for time in played]
@@ -89,7 +89,7 @@ def test_the_soft_start_begins_where_the_robot_is_and_takes_its_time(measured):
     for _ in range(3):
         run.send([25.0, 8.0])
     for _ in range(9):
-        run.supervisor.hear(run.now)
+        run.supervisor.reset_scene_timeout(run.now)
         run.step(10)
     softly = run.states.count(S.SOFT_START) * run.supervisor.dt
     assert softly == pytest.approx(0.4, abs=2.0 * run.supervisor.dt)
@@ -101,7 +101,7 @@ def test_the_soft_start_begins_where_the_robot_is_and_takes_its_time(measured):
 
 def test_devices_that_measure_are_waited_for_before_the_first_command():
     """They answer some periods after they were opened: a light scene is ready before."""
-    run = Run(says_within=0.3)
+    run = Run(first_feedback_timeout=0.3)
     for _ in range(4):
         run.send()
     run.step(20)
@@ -112,7 +112,7 @@ def test_devices_that_measure_are_waited_for_before_the_first_command():
 
 
 def test_devices_that_measure_nothing_are_not_waited_for_for_ever():
-    run = Run(says_within=0.3, safety={"command_timeout": 10.0})
+    run = Run(first_feedback_timeout=0.3, safety={"command_timeout": 10.0})
     for _ in range(4):
         run.send()
     run.step(70)  # 0.35 s
@@ -180,7 +180,7 @@ def test_half_a_resolution_outside_the_range_is_tolerated_and_not_sent():
 
 def test_a_scene_that_falls_silent_is_a_fault_unless_it_shows_that_it_lives():
     run = Run().step(120, sending=True).step(50)
-    run.supervisor.hear(run.now)
+    run.supervisor.reset_scene_timeout(run.now)
     run.step(20)  # 0.35 s after the last target, 0.1 s after the sign of life: it waits
     assert "no target came from the scene for 0.3 s" in run.supervisor.reason
     run = Run().step(120, sending=True).step(54)
@@ -195,7 +195,7 @@ def test_a_scene_owes_no_target_during_a_soft_start_that_is_longer_than_the_time
     for _ in range(4):
         run.send()
     while run.supervisor.state is not S.WAITING:  # the scene lives, and waits for the robot
-        run.supervisor.hear(run.now)
+        run.supervisor.reset_scene_timeout(run.now)
         run.step()
     assert run.now > 100.0 + 0.3 + 4 * STEP and run.step(10).supervisor.reason == ""
 
@@ -233,7 +233,7 @@ def test_a_slow_scene_is_waited_for():
         run.step(8)
         run.send()
     assert run.supervisor.state is S.WAITING and run.supervisor.reason == ""
-    assert run.supervisor.playout.waited == pytest.approx(0.6, abs=0.1)
+    assert run.supervisor.buffer.waited == pytest.approx(0.6, abs=0.1)
     run.assert_safe()
 
 
@@ -310,7 +310,7 @@ def test_a_scene_far_ahead_of_the_clock_is_a_fault():
     for _ in range(10_001):
         run.send(np.zeros(2))
     run.step(2)
-    assert "runs ahead of the robot's clock" in run.supervisor.reason
+    assert "is ahead of the robot's clock" in run.supervisor.reason
 
 
 EVENTS = st.sampled_from(["good"] * 6 + ["jump"] * 4 + ["hear", "wait"])
@@ -348,7 +348,7 @@ def test_whatever_happens_in_whatever_order_commands_keep_the_limits(
         elif event == "stop":
             run.supervisor.stop("pressed")
         elif event == "hear":
-            run.supervisor.hear(run.now)
+            run.supervisor.reset_scene_timeout(run.now)
         run.step(periods)
         assert not (faulty and run.supervisor.state in PLAYING)
     run.supervisor.finish()

@@ -4,14 +4,14 @@ from rig import LONG
 
 from sofa_softctl.bridge.config.robot import SafetyConfig
 from sofa_softctl.bridge.stream import watch as module
-from sofa_softctl.bridge.stream.watch import Watch
+from sofa_softctl.bridge.stream.watch import StopConditions
 
 
 def test_a_late_period_is_no_gap_and_a_computer_that_slept_is_one(monkeypatch):
     """The monotonic clock stands still while the computer sleeps; that of its uptime goes on."""
     asleep = 7.0
-    monkeypatch.setattr(module, "_asleep", lambda: asleep)
-    watch = Watch(SafetyConfig(**LONG), 0.01, os.getppid())
+    monkeypatch.setattr(module, "_sleep_time", lambda: asleep)
+    watch = StopConditions(SafetyConfig(**LONG), 0.01, os.getppid())
     assert watch.gap(100.0) == 0.0
     assert watch.gap(100.4) == 0.0
     assert watch.gap(101.0) > 0.59
@@ -23,7 +23,9 @@ def test_a_late_period_is_no_gap_and_a_computer_that_slept_is_one(monkeypatch):
 def test_a_dead_man_file_is_touched_when_its_time_changes_whatever_the_time_is(tmp_path):
     path = tmp_path / "held"
     path.touch()
-    watch = Watch(SafetyConfig(dead_man_file=str(path), command_timeout=0.5), 0.01, os.getppid())
+    watch = StopConditions(
+        SafetyConfig(dead_man_file=str(path), command_timeout=0.5), 0.01, os.getppid()
+    )
     assert "was not touched for 0.5 s" in watch.dead_man(10.0), "an old file counts as a touch"
     for now, mtime in ((11.0, 4e9), (11.4, 5.0), (11.8, 6.0)):  # of a wrong clock, too
         os.utime(path, (mtime, mtime))
@@ -36,5 +38,7 @@ def test_a_dead_man_file_is_touched_when_its_time_changes_whatever_the_time_is(t
 
 
 def test_the_end_of_the_scene_is_seen_without_its_socket():
-    assert not Watch(SafetyConfig(), 0.01, os.getppid()).orphaned()
-    assert Watch(SafetyConfig(), 0.01, 1 if os.getppid() != 1 else 2).orphaned()
+    assert not StopConditions(SafetyConfig(), 0.01, os.getppid()).has_scene_process_ended()
+    assert StopConditions(
+        SafetyConfig(), 0.01, 1 if os.getppid() != 1 else 2
+    ).has_scene_process_ended()

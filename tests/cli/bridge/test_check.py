@@ -188,7 +188,7 @@ def test_stop_says_what_else_stops_where_no_file_is_named(robot, softctl):
 def test_check_says_that_a_stop_file_can_never_be_there(robot, bridge):
     robot.edit('stop_file = "stop"', 'stop_file = "none/stop"')
     status, _, err = bridge("check", robot.path)
-    assert status == 1 and "none/stop' can never be there: there is no folder" in err
+    assert status == 1 and "none/stop' cannot be created: there is no folder" in err
 
 
 def test_check_opens_no_device_that_a_run_uses(robot, bridge):

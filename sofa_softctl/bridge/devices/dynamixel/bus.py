@@ -21,7 +21,7 @@ BROADCAST = 0xFE
 ALERT = 0x80
 """Bit of the error byte: the hardware error status is not 0."""
 _WAIT = 0.1
-"""Longest time until a motor answers when the bus is opened, with a slow USB adapter [s]."""
+"""Longest time until a motor answers at opening, with a slow USB adapter [s]."""
 
 
 class Answer(NamedTuple):
@@ -37,7 +37,7 @@ class Bus:
 
     Args:
         port: The serial port.
-        baud_rate: Its rate [bit/s].
+        baud_rate: Rate of the line [bit/s].
 
     Raises:
         DeviceUnavailableError: dynamixel_sdk is not installed.
@@ -57,7 +57,7 @@ class Bus:
         self.is_using = False
         """Named as in the SDK, which sets it while a packet is on its way."""
         self.idle_at = 0.0
-        """When the line is free again, if all motors answer [s]."""
+        """Time at which the line is free again, if all motors answer [s]."""
         self.damaged = 0
         """Packets with a wrong checksum that arrived."""
         self._buffer = b""
@@ -70,18 +70,18 @@ class Bus:
         self.line.close()
 
     def discard(self) -> None:
-        """Drop what arrived: late answers to earlier questions."""
+        """Drop received bytes: late answers to earlier questions."""
         self._buffer = b""
         self.line.discard_input()
 
-    # What `dynamixel_sdk.Protocol2PacketHandler` calls of a port.
+    # Methods of a port that `dynamixel_sdk.Protocol2PacketHandler` calls.
 
     def getBaudRate(self) -> int:
-        """Rate of the line [bit/s]."""
+        """Return the rate of the line [bit/s]."""
         return self.line.baud_rate
 
     def clearPort(self) -> None:
-        """Nothing: what arrived is read before anything is sent."""
+        """Ignore the call: received bytes are read before anything is sent."""
 
     def writePort(self, packet: list[int]) -> int:
         """Send without waiting."""
@@ -90,34 +90,34 @@ class Bus:
         return len(packet)
 
     def readPort(self, length: int) -> bytes:
-        """Up to so many bytes; waits a moment where there is none, as the SDK asks in a loop."""
+        """Return up to `length` bytes; wait 0.2 ms if there is none: the SDK asks in a loop."""
         if not self._buffer:
             self._buffer = self.line.read()
             if not self._buffer:
                 sleep(2e-4)
-        found, self._buffer = self._buffer[:length], self._buffer[length:]
-        return found
+        data, self._buffer = self._buffer[:length], self._buffer[length:]
+        return data
 
     def setPacketTimeout(self, length: int) -> None:
-        """Start the time for an answer of so many bytes."""
+        """Start the timeout of an answer of `length` bytes."""
         self._deadline = max(self.idle_at, monotonic()) + self.duration(length) + _WAIT
 
     def setPacketTimeoutMillis(self, milliseconds: float) -> None:
-        """Start the time for an answer."""
+        """Start the timeout of an answer."""
         self._deadline = monotonic() + milliseconds * 1e-3
 
     def isPacketTimeout(self) -> bool:
-        """Whether that time is over."""
+        """Return True after the timeout."""
         return monotonic() > self._deadline
 
     # Without waiting.
 
     def duration(self, length: int) -> float:
-        """Time that so many bytes take on the line [s]: 8 bits, a start and a stop bit each."""
+        """Return the time of `length` bytes on the line [s]: 8 bits, start and stop bit each."""
         return 10.0 * length / self.line.baud_rate
 
     def sync_write(self, register: Register, values: dict[int, int]) -> None:
-        """Write one register of several motors at once; nobody answers."""
+        """Write a register of several motors simultaneously; nobody answers."""
         data = [
             byte
             for motor, value in values.items()
@@ -126,10 +126,10 @@ class Bus:
         self.sdk.syncWriteTxOnly(self, register.address, register.size, data, len(data))
 
     def sync_read(self, register: Register, motors: list[int], *, fast: bool, pause: float) -> None:
-        """Ask several motors for a register; `answers` gives what they say.
+        """Ask several motors for a register; `answers` returns their answers.
 
         Args:
-            register: What to read.
+            register: Register to read.
             motors: Ids.
             fast: Whether they answer in one packet (Fast Sync Read).
             pause: Return delay of a motor [s].
@@ -142,7 +142,7 @@ class Bus:
         self.idle_at += self.duration(length) + pause * (1 if fast else len(motors))
 
     def answers(self) -> Iterator[Answer]:
-        """What arrived since the last call, packet by packet."""
+        """Yield the answers since the last call."""
         self._buffer += self.line.read()
         while (packet := self._next_packet()) is not None:
             if packet[7] != STATUS:  # an adapter that echoes what is sent
@@ -155,7 +155,7 @@ class Bus:
                 yield Answer(plain[4], plain[8], plain[9 : length + 5])
 
     def _next_packet(self) -> bytes | None:
-        """The next whole packet with the right CRC; what cannot be one is dropped."""
+        """Return the next complete packet with the right CRC; drop other bytes."""
         while True:
             start = self._buffer.find(HEADER)
             if start < 0:
@@ -179,7 +179,7 @@ class Bus:
                 self._buffer = self._buffer[1:]
 
     def _split(self, packet: bytes) -> Iterator[Answer]:
-        """The answers in a packet of Fast Sync Read: error, id, data and CRC of each motor."""
+        """Yield the answers in a packet of Fast Sync Read: error, id, data, CRC of each motor."""
         size = self._fast_size
         for start in range(8, len(packet), size + 4):
             part = packet[start : start + size + 4]
@@ -187,5 +187,5 @@ class Bus:
 
 
 def answer_length(size: int, count: int, *, fast: bool) -> int:
-    """Bytes on the line of the answers of `count` motors with `size` bytes each."""
+    """Return the length of answers of `count` motors with `size` bytes each [bytes]."""
     return 8 + count * (size + 4) if fast else count * (size + 11)

@@ -26,11 +26,11 @@ from sofa_softctl.errors import (
 )
 
 ADAPTERS = "/sys/bus/usb-serial/devices"
-"""Where Linux has the settings of adapters with FTDI's chip."""
+"""Folder of Linux with the settings of adapters with FTDI's chip."""
 
 
 def latency_note(port: str, adapters: str = ADAPTERS) -> str:
-    """A sentence on a latency timer above 1 ms, or nothing.
+    """Return a sentence on a latency timer above 1 ms, or "".
 
     Args:
         port: The serial port; links such as those in /dev/serial/by-id are followed.
@@ -50,10 +50,10 @@ def latency_note(port: str, adapters: str = ADAPTERS) -> str:
     )
 
 
-_IDLE_PERIOD = 0.02
-"""Between two readings before the first command [s]."""
-_FIRST_READ = 0.2
-"""Longest time for the positions at which the torque is switched on [s]."""
+_IDLE_INTERVAL = 0.02
+"""Interval between two readings before the first command [s]."""
+_FIRST_READ_TIMEOUT = 0.2
+"""Timeout of reading the positions at which the torque is switched on [s]."""
 
 
 class DynamixelDevice(Device):
@@ -68,12 +68,12 @@ class DynamixelDevice(Device):
         name: Name of its table in the configuration file.
         port: Serial port of the adapter, such as '/dev/ttyUSB0'.
         baud_rate: Rate of the line, set in the motors [bit/s].
-        model: Family of the motors, such as 'xl330'; empty: any that is known.
+        model: Family of the motors, such as 'xl330', or "" for any known one.
         mode: 'extended': many turns; 'position': one turn, with the limits in the motor; 'current':
             many turns, with a limited current.
         current_limit: Greatest current in the mode 'current' [mA]; 0: the motor's own limit.
         return_delay: Time before a motor answers [s].
-        fast_read: Whether motors answer in one packet: firmware 45, of the 330 series 46.
+        fast_read: Whether motors answer in one packet: from firmware 45, in the 330 series 46.
         watchdog: Silence after which the motors stop by themselves [s], in steps of 0.02.
         on_stop: 'hold' the position with torque, or 'release' the torque.
         answer_timeout: Longest silence of a motor [s].
@@ -110,13 +110,13 @@ class DynamixelDevice(Device):
         self._state = "closed"
 
     def _check_options(self) -> None:
-        for option, value, known in (
+        for option, value, valid in (
             ("mode", self.mode, table.MODES),
             ("on_stop", self.on_stop, ("hold", "release")),
             ("model", self.model, ("", *table.FAMILIES)),
         ):
-            if value not in known:
-                raise ConfigError(f"{option} = '{value}': expected one of {', '.join(known)}")
+            if value not in valid:
+                raise ConfigError(f"{option} = '{value}': expected one of {', '.join(valid)}")
         if not 1 <= self._ticks <= 127:
             raise ConfigError("watchdog: expected 0.02 to 2.54 s")
         if not 0.0 <= self.return_delay <= 508e-6:
@@ -125,7 +125,7 @@ class DynamixelDevice(Device):
             raise ConfigError("current_limit needs mode = 'current': other modes limit none")
 
     def open(self, channels: Sequence[ChannelSetup]) -> Capabilities:
-        """See `Device.open`. Switches the torque off."""
+        """Connect, check and set up the motors; switch the torque off."""
         self._check_channels(channels)
         self._bus = Bus(self.port, self.baud_rate)
         try:
@@ -138,7 +138,7 @@ class DynamixelDevice(Device):
             self._names = {channel.number: channel.name for channel in channels}
             self._ids = list(self._names)
             self._reading = Reading(self._where, self._names, motors.current_units)
-            self._present(self._bus, self._reading)
+            self._read_positions(self._bus, self._reading)
         except DeviceError:
             self.close()
             raise
@@ -150,17 +150,17 @@ class DynamixelDevice(Device):
             raise DeviceOpenError(f"{self._where}: no actuator uses it.")
         low, high = self._range()
         for channel in channels:
-            what = f"{self._where}: channel {channel.number} of actuator '{channel.name}'"
+            label = f"{self._where}: channel {channel.number} of actuator '{channel.name}'"
             if not 0 <= channel.number <= 252:
-                raise DeviceOpenError(f"{what}: ids of motors go from 0 to 252.")
+                raise DeviceOpenError(f"{label}: ids of motors go from 0 to 252.")
             if not low <= channel.low <= channel.high <= high:
                 raise DeviceOpenError(
-                    f"{what}: it may go from {channel.low:g} to {channel.high:g}, mode = "
+                    f"{label}: it may go from {channel.low:g} to {channel.high:g}, mode = "
                     f"'{self.mode}' from {low} to {high} counts. Change its map or its position."
                 )
             if math.ceil(channel.low) > math.floor(channel.high):
                 raise DeviceOpenError(
-                    f"{what}: there is no count from {channel.low:g} to {channel.high:g}. Change "
+                    f"{label}: there is no count from {channel.low:g} to {channel.high:g}. Change "
                     "its map or its position."
                 )
 
@@ -186,7 +186,7 @@ class DynamixelDevice(Device):
         )
 
     def exchange_time(self) -> float:
-        """Time that a command and the answers to it take on the line [s].
+        """Return the time of a command and its answers on the line [s].
 
         Half of it is left to the motors, the adapter and jitter: `Capabilities.rate_max`.
         """
@@ -197,34 +197,34 @@ class DynamixelDevice(Device):
         return 10.0 * length / self.baud_rate + pause
 
     def write(self, command: Command) -> None:
-        """See `Device.write`. The first one switches the torque on, at the present position."""
-        bus, reading = self._opened()
+        """Send a command; the first one switches the torque on, at the present position."""
+        bus, reading = self._require_open()
         if self._state == "stopped":
             raise DeviceFailedError(f"{self._where} was stopped: open it again.")
         self._collect(bus, reading)
         if self._state == "ready":
-            self._begin(bus, reading)
+            self._start_motors(bus, reading)
         elif monotonic() - self._asked_at > self._ticks * table.WATCHDOG_UNIT:
             reading.wants_state = True  # a watchdog that stopped a motor leaves its goal as it was
-        whole = np.clip(command.values.round(), self._low, self._high).astype(int)
-        goals = dict(zip(self._ids, whole.tolist(), strict=True))
+        counts = np.clip(command.values.round(), self._low, self._high).astype(int)
+        goals = dict(zip(self._ids, counts.tolist(), strict=True))
         self._wait_for_line(bus)
         bus.sync_write(table.GOAL_POSITION, goals)
         reading.command(command.sequence, goals)
-        self._ask(bus, reading)
+        self._request_answers(bus, reading)
 
     @override
     def read(self) -> Feedback | None:
         if self._bus is None:
             return None
-        bus, reading = self._opened()
+        bus, reading = self._require_open()
         now = monotonic()
         self._collect(bus, reading)
-        if self._state == "ready" and now > max(bus.idle_at, self._asked_at + _IDLE_PERIOD):
-            self._ask(bus, reading)
+        if self._state == "ready" and now > max(bus.idle_at, self._asked_at + _IDLE_INTERVAL):
+            self._request_answers(bus, reading)
         if self._state != "stopped":
             reading.check_silence(now, self.answer_timeout, self.dropped())
-        return reading.take()
+        return reading.take_feedback()
 
     @override
     def dropped(self) -> dict[str, int]:
@@ -235,7 +235,7 @@ class DynamixelDevice(Device):
         if self._bus is None or self._state != "running":
             self._state = "stopped" if self._state == "ready" else self._state
             return
-        bus, reading = self._opened()
+        bus, reading = self._require_open()
         self._state = "stopped"
         self._wait_for_line(bus)
         if self.on_stop == "release":
@@ -250,14 +250,14 @@ class DynamixelDevice(Device):
         self._bus = self._reading = None
         self._state = "closed"
 
-    def _opened(self) -> tuple[Bus, Reading]:
+    def _require_open(self) -> tuple[Bus, Reading]:
         if self._bus is None or self._reading is None:
             raise DeviceFailedError(f"{self._where} is not open.")
         return self._bus, self._reading
 
-    def _begin(self, bus: Bus, reading: Reading) -> None:
-        """Torque on where the motors are, then the watchdog. Waits for the positions, once."""
-        positions = self._present(bus, reading)
+    def _start_motors(self, bus: Bus, reading: Reading) -> None:
+        """Switch the torque on at the present positions, then the watchdog."""
+        positions = self._read_positions(bus, reading)
         self._check_within_limits(positions)
         bus.sync_write(table.GOAL_POSITION, positions)
         bus.sync_write(table.TORQUE_ENABLE, dict.fromkeys(self._ids, 1))
@@ -265,13 +265,13 @@ class DynamixelDevice(Device):
         self._state = "running"
         reading.wants_state = True
 
-    def _present(self, bus: Bus, reading: Reading) -> dict[int, int]:
-        """Where the motors are now. Waits for their answers."""
+    def _read_positions(self, bus: Bus, reading: Reading) -> dict[int, int]:
+        """Return the present positions of the motors. Waits for their answers."""
         self._wait_for_line(bus)
-        asked = monotonic()
-        self._ask(bus, reading)
-        while (positions := reading.newest(asked)) is None:
-            if monotonic() > asked + self.exchange_time() + _FIRST_READ:
+        start = monotonic()
+        self._request_answers(bus, reading)
+        while (positions := reading.newest(start)) is None:
+            if monotonic() > start + self.exchange_time() + _FIRST_READ_TIMEOUT:
                 reading.check_silence(float("inf"), 0.0, self.dropped())
                 raise DeviceTimeoutError(f"{self._where}: no positions of the motors.")
             sleep(2e-4)
@@ -279,7 +279,7 @@ class DynamixelDevice(Device):
         return positions
 
     def _check_within_limits(self, positions: dict[int, int]) -> None:
-        """In one turn a motor outside its limits refuses its own position, and would jump."""
+        """Check positions: in mode 'position' a motor outside its limits would jump."""
         for channel in self._channels if self.mode == "position" else ():
             position = positions[channel.number]
             if not channel.low <= position <= channel.high:
@@ -288,9 +288,9 @@ class DynamixelDevice(Device):
                     f"outside its limits {channel.low:g} to {channel.high:g}. Turn it by hand."
                 )
 
-    def _ask(self, bus: Bus, reading: Reading) -> None:
-        """Ask all motors for their motion, or for their state where something is wrong."""
-        register = reading.ask(monotonic())
+    def _request_answers(self, bus: Bus, reading: Reading) -> None:
+        """Ask all motors for their motion, or for their state after a fault."""
+        register = reading.next_register(monotonic())
         bus.sync_read(register, self._ids, fast=self.fast_read, pause=self.return_delay)
         self._asked_at = monotonic()
 
@@ -299,5 +299,5 @@ class DynamixelDevice(Device):
             reading.answer(answer, monotonic())
 
     def _wait_for_line(self, bus: Bus) -> None:
-        """Until the answers are over: only if commands come faster than `rate_max`."""
+        """Wait for the end of the answers: only if commands come faster than `rate_max`."""
         sleep(max(0.0, bus.idle_at - monotonic()))

@@ -1,4 +1,4 @@
-"""The motors on a bus when it is opened: who is there, what they are, how they are set up."""
+"""Search, check and set-up of the motors when a bus is opened."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sofa_softctl.bridge.devices.dynamixel.registers import Register
 from sofa_softctl.errors import ConfigError, DeviceOpenError, DeviceTimeoutError
 
 BAUD_RATES = (57600, 115200, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 9600)
-"""Rates of X motors, the one that they are delivered with first [bit/s]."""
+"""Rates of X motors, the factory setting first [bit/s]."""
 _ATTEMPTS = 3
 _FIRMWARE_MIN = 38
 """First firmware of the larger motors with the Bus Watchdog; the 330 series has always had it."""
@@ -26,9 +26,9 @@ class Motors:
     family: str
     """Families, for messages."""
     firmware: int
-    """The oldest."""
+    """Oldest version of the firmware."""
     current_units: dict[int, float]
-    """Unit of the present current of each [mA]; 0: it gives its load in 0.1 %."""
+    """Unit of each motor's current [mA]; 0 if it gives its load in 0.1 %."""
 
 
 class Setup:
@@ -36,30 +36,30 @@ class Setup:
 
     Args:
         bus: The line.
-        where: Device and port, for messages.
+        label: Device and port, for messages.
         channels: The motors.
     """
 
-    def __init__(self, bus: Bus, where: str, channels: Sequence[ChannelSetup]) -> None:
-        self.bus, self.where = bus, where
+    def __init__(self, bus: Bus, label: str, channels: Sequence[ChannelSetup]) -> None:
+        self.bus, self.where = bus, label
         self.names = {channel.number: channel.name for channel in channels}
 
     def find(self, model: str) -> Motors:
-        """Ping every motor, and check what it is.
+        """Ping every motor, and check its family, firmware and errors.
 
         Args:
-            model: Family that all must be of; empty: any that is known.
+            model: Family of all motors, or "" for any known one.
 
         Raises:
             DeviceOpenError: Motors are missing, of another family, or report a hardware error.
         """
-        found = {motor: self._ping(motor) for motor in self.names}
-        missing = [motor for motor, number in found.items() if number is None]
+        numbers = {motor: self._ping(motor) for motor in self.names}
+        missing = [motor for motor, number in numbers.items() if number is None]
         if missing:
             raise DeviceOpenError(self._who_answers(missing))
         for motor in self.names:  # no answer is needed: it may answer nothing but pings
             self.bus.sdk.write1ByteTxRx(self.bus, motor, table.STATUS_RETURN_LEVEL.address, 2)
-        families = {m: self._family(m, number or 0, model) for m, number in found.items()}
+        families = {m: self._family(m, number or 0, model) for m, number in numbers.items()}
         firmware = {m: self.read(m, Register(6, 1)) for m in self.names}
         for motor, version in firmware.items():
             if version < _FIRMWARE_MIN and not families[motor].endswith("330"):
@@ -81,11 +81,11 @@ class Setup:
         )
 
     def motor(self, number: int) -> str:
-        """A motor in messages."""
+        """Return the label of a motor, for messages."""
         return f"{self.where}: motor {number} '{self.names.get(number, '')}'"
 
     def read(self, motor: int, register: Register) -> int:
-        """A register without sign.
+        """Read a register without sign.
 
         Raises:
             DeviceTimeoutError: The motor does not answer.
@@ -97,7 +97,7 @@ class Setup:
         return int.from_bytes(bytes(data), "little")
 
     def write(self, motor: int, register: Register, value: int) -> None:
-        """A register.
+        """Write a register.
 
         Raises:
             DeviceTimeoutError: The motor does not answer.
@@ -118,20 +118,20 @@ class Setup:
             )
 
     def set(self, motor: int, register: Register, value: int) -> None:
-        """Write a register that outlives the power, if it has another value."""
+        """Write a non-volatile register, if it has another value."""
         if self.read(motor, register) != value % 256**register.size:
             self.write(motor, register, value)
 
     def configure(
         self, channels: Iterable[ChannelSetup], mode: str, return_delay: float, current_limit: float
     ) -> None:
-        """Torque off, then mode and limits of every motor, and a watchdog that has not stopped it.
+        """Switch torque off, then set mode and limits of every motor, and reset its watchdog.
 
         Args:
             channels: Limits of each motor [count], [count/s].
             mode: One of `registers.MODES`.
             return_delay: Time before a motor answers [s].
-            current_limit: In the mode 'current' [mA]; 0: the motor's own.
+            current_limit: Limit in the mode 'current' [mA]; 0 for the motor's own.
         """
         for channel in channels:
             motor = channel.number
@@ -158,7 +158,7 @@ class Setup:
         self.write(motor, table.GOAL_CURRENT, max(1, round(current / unit)))
 
     def _ping(self, motor: int) -> int | None:
-        """Its model number, if it answers."""
+        """Return the model number of a motor, or None if it does not answer."""
         for _ in range(_ATTEMPTS):
             self.bus.discard()
             number, result, _ = self.bus.sdk.ping(self.bus, motor)
@@ -167,38 +167,38 @@ class Setup:
         return None
 
     def _family(self, motor: int, number: int, model: str) -> str:
-        found = table.family_of(number)
-        if found is None and model:
+        family = table.family_of(number)
+        if family is None and model:
             return model
-        if found is None or (model and found != model):
+        if family is None or (model and family != model):
             raise DeviceOpenError(
                 f"{self.motor(motor)}: expected a motor of the family "
                 f"{model or ', '.join(table.FAMILIES)}, got model number {number}, "
-                f"{found or 'which is not known here'}. If it has the registers of the X series, "
+                f"{family or 'which is not known here'}. If it has the registers of the X series, "
                 "give its family as `model`."
             )
-        return found
+        return family
 
     def _who_answers(self, missing: list[int]) -> str:
-        """What is known of motors that do not answer."""
+        """Describe the line, for an error on motors that do not answer."""
         which = ", ".join(f"{motor} '{self.names[motor]}'" for motor in missing)
         rate = self.bus.line.baud_rate
         text = f"{self.where}: no answer from motor {which} at {rate} bit/s. "
-        others, _ = self.bus.sdk.broadcastPing(self.bus)
-        if others:
-            ids = ", ".join(map(str, sorted(others)))
+        other_motors, _ = self.bus.sdk.broadcastPing(self.bus)
+        if other_motors:
+            ids = ", ".join(map(str, sorted(other_motors)))
             return (
                 f"{text}On this line answer: {ids}. Check cables and power, or change the "
                 "`channel` of its actuator or the motor's id."
             )
-        for other in BAUD_RATES:
-            self.bus.line.set_baud_rate(other)
-            if other != rate and self._ping(missing[0]) is not None:
-                return f"{text}It answers at {other} bit/s: set baud_rate = {other}."
+        for other_rate in BAUD_RATES:
+            self.bus.line.set_baud_rate(other_rate)
+            if other_rate != rate and self._ping(missing[0]) is not None:
+                return f"{text}It answers at {other_rate} bit/s: set baud_rate = {other_rate}."
         return f"{text}No motor answers, at any rate: check power, the cable, and the port."
 
     def _repeat(self, motor: int, ask: Callable[[], tuple[object, int, int]]) -> tuple[bytes, int]:
-        """Ask up to three times; data and error of the answer."""
+        """Ask up to three times; return data and error of the answer."""
         for _ in range(_ATTEMPTS):
             self.bus.discard()
             data, result, error = ask()

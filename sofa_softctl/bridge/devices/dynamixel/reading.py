@@ -1,4 +1,4 @@
-"""What the motors answer, motor by motor, and what it means."""
+"""Answers of the motors, and the feedback from them."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from sofa_softctl.bridge.devices.dynamixel.bus import ALERT, Answer
 from sofa_softctl.bridge.devices.dynamixel.registers import Motion, Register, State
 from sofa_softctl.errors import DeviceFailedError, DeviceTimeoutError
 
-_REFUSALS = 3
-"""Answers in a row without a goal that was commanded; one command may be lost by noise."""
-_REMEMBERED = 16
-"""Commands that an answer is compared with: adapters hand answers on late."""
+_REFUSALS_MAX = 3
+"""Number of successive answers without a commanded goal; noise may lose one command."""
+_COMMANDS_MAX = 16
+"""Number of commands compared with an answer: adapters forward answers late."""
 
 
 class Reading:
-    """Answers of the motors, and what was asked of them.
+    """Answers of the motors, and the commands sent to them.
 
     Args:
-        where: Device and port, for messages.
+        label: Device and port, for messages.
         names: Name of each motor by its id.
-        current_units: Unit of the present current of each [mA]; 0: it gives its load.
+        current_units: Unit of each motor's current [mA]; 0 if it gives its load.
     """
 
     def __init__(
-        self, where: str, names: Mapping[int, str], current_units: Mapping[int, float]
+        self, label: str, names: Mapping[int, str], current_units: Mapping[int, float]
     ) -> None:
-        self.where, self.names, self.current_units = where, names, current_units
+        self.where, self.names, self.current_units = label, names, current_units
         self.wants_state = False
         """Whether the next question is for the state."""
         self._motion: dict[int, Motion] = {}
         self._missing = set(names)  # motors that have not answered since the last feedback
         self._unanswered: dict[int, float] = {}  # since when [s]
-        self._commands: deque[tuple[int, dict[int, int]]] = deque(maxlen=_REMEMBERED)
+        self._commands: deque[tuple[int, dict[int, int]]] = deque(maxlen=_COMMANDS_MAX)
         self._taken = dict.fromkeys(names, -1)
         self._refused = dict.fromkeys(names, 0)
         self._position_time = -float("inf")
@@ -47,11 +47,11 @@ class Reading:
         self._stopped = ""
 
     def command(self, sequence: int, goals: dict[int, int]) -> None:
-        """A command was sent; answers are compared with it."""
+        """Store a command that was sent, to compare answers with it."""
         self._commands.append((sequence, goals))
 
-    def ask(self, now: float) -> Register:
-        """What to ask all motors for."""
+    def next_register(self, now: float) -> Register:
+        """Return the register to ask all motors for."""
         register = table.STATE if self.wants_state else table.MOTION
         self.wants_state = False
         for motor in self.names:
@@ -59,7 +59,7 @@ class Reading:
         return register
 
     def answer(self, answer: Answer, now: float) -> None:
-        """Take an answer in, to this question or an earlier one.
+        """Store an answer, to this question or an earlier one.
 
         Raises:
             DeviceFailedError: A motor has shut down, lost its torque, or takes no positions.
@@ -79,19 +79,19 @@ class Reading:
             if not self._missing:
                 self._complete(now)
 
-    def take(self) -> Feedback | None:
-        """The newest feedback, once."""
-        found, self._feedback = self._feedback, None
-        return found
+    def take_feedback(self) -> Feedback | None:
+        """Return the newest feedback, once."""
+        feedback, self._feedback = self._feedback, None
+        return feedback
 
     def newest(self, since: float) -> dict[int, int] | None:
-        """Positions of all motors, if they are not older than `since` [s]."""
+        """Return the positions of all motors, unless they are older than `since` [s]."""
         if self._position_time < since:
             return None
         return {motor: self._motion[motor].position for motor in self.names}
 
     def check_silence(self, now: float, longest: float, dropped: Mapping[str, int]) -> None:
-        """Whether every motor has answered.
+        """Raise an error if a motor is silent.
 
         Args:
             now: The time [s].
@@ -99,7 +99,7 @@ class Reading:
             dropped: See `Device.dropped`.
 
         Raises:
-            DeviceTimeoutError: Some have not for `longest` [s].
+            DeviceTimeoutError: Motors have not answered for `longest` [s].
         """
         silent = [motor for motor, since in self._unanswered.items() if now - since > longest]
         if silent:
@@ -110,27 +110,31 @@ class Reading:
             )
 
     def _complete(self, now: float) -> None:
-        """Every motor has said how it moves, since it was last complete."""
+        """Make feedback, after answers of all motors."""
         self._missing = set(self.names)
         self._position_time = now
-        found = [self._motion[motor] for motor in self.names]
+        motions = [self._motion[motor] for motor in self.names]
         units = [self.current_units[motor] or 1.0 for motor in self.names]
         taken = min(self._taken.values())
         self._feedback = Feedback(
             time=now,
-            positions={m: float(each.position) for m, each in zip(self.names, found, strict=True)},
-            efforts={
-                motor: each.current * unit
-                for motor, each, unit in zip(self.names, found, units, strict=True)
+            positions={
+                m: float(motion.position) for m, motion in zip(self.names, motions, strict=True)
             },
-            signals={"velocity": table.VELOCITY_UNIT * np.array([each.velocity for each in found])},
+            efforts={
+                motor: motion.current * unit
+                for motor, motion, unit in zip(self.names, motions, units, strict=True)
+            },
+            signals={
+                "velocity": table.VELOCITY_UNIT * np.array([motion.velocity for motion in motions])
+            },
             acknowledged=taken if taken >= 0 else None,
-            device_time=self._device_time(found[0].tick),
+            device_time=self._device_time(motions[0].tick),
             stopped=self._stopped,
         )
 
     def _compare(self, motor: int, goal: int) -> None:
-        """Which command a motor has taken: the oldest with that goal that it had not yet.
+        """Find the command that a motor has accepted: the oldest new one with its goal.
 
         The oldest, as one answer comes for each command, in their order, however late.
         """
@@ -140,28 +144,28 @@ class Reading:
                 return
         if self._commands and self._taken[motor] < self._commands[-1][0]:
             self._refused[motor] += 1
-            self.wants_state |= self._refused[motor] >= _REFUSALS
+            self.wants_state |= self._refused[motor] >= _REFUSALS_MAX
 
     def _check_state(self, motor: int, state: State) -> None:
-        what = f"{self.where}: motor {motor} '{self.names[motor]}'"
+        label = f"{self.where}: motor {motor} '{self.names[motor]}'"
         if state.error:
             raise DeviceFailedError(
-                f"{what} has shut down: {table.error_text(state.error)}. Remove the cause, then "
+                f"{label} has shut down: {table.error_text(state.error)}. Remove the cause, then "
                 "switch its power off and on."
             )
         if state.watchdog == table.WATCHDOG_ERROR:
-            who = f"motor {motor} '{self.names[motor]}'"
-            self._stopped = self._stopped or f"{who} was stopped by its Bus Watchdog"
+            motor_name = f"motor {motor} '{self.names[motor]}'"
+            self._stopped = self._stopped or f"{motor_name} was stopped by its Bus Watchdog"
         elif not state.torque:
-            raise DeviceFailedError(f"{what} has no torque: did it lose power for a moment?")
-        elif self._refused[motor] >= _REFUSALS:
+            raise DeviceFailedError(f"{label} has no torque: did it lose power for a moment?")
+        elif self._refused[motor] >= _REFUSALS_MAX:
             raise DeviceFailedError(
-                f"{what} does not take the position {self._commands[-1][1][motor]}: another "
+                f"{label} does not take the position {self._commands[-1][1][motor]}: another "
                 "program on the line, or limits in the motor that are narrower?"
             )
 
     def _device_time(self, tick: int) -> float:
-        """Clock of the first motor, which counts milliseconds modulo 2^15 [s]."""
+        """Return the clock of the first motor, which counts milliseconds modulo 2^15 [s]."""
         if self._tick is not None:
             self._clock += ((tick - self._tick) % 2**15) * 1e-3
         self._tick = tick

@@ -48,7 +48,7 @@ UNUSED_DRIVE_BITS = 0b1100
 
 
 class Motion(NamedTuple):
-    """What is read of each motor after each command: registers 116 to 135."""
+    """Registers 116 to 135, read from each motor after each command."""
 
     goal: int
     tick: int
@@ -62,7 +62,7 @@ class Motion(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is read of each motor when something is wrong: of registers 64 to 98."""
+    """Some of registers 64 to 98, read from each motor after a fault."""
 
     torque: int
     error: int
@@ -74,12 +74,12 @@ STATE = Register(64, 35)
 
 
 def motion(data: bytes) -> Motion:
-    """Registers 116 to 135."""
+    """Unpack registers 116 to 135."""
     return Motion._make(struct.unpack("<iHBBhhii", data))
 
 
 def state(data: bytes) -> State:
-    """Registers 64 to 98."""
+    """Unpack registers 64 to 98."""
     return State(data[0], data[6], data[34])
 
 
@@ -94,7 +94,7 @@ ERRORS = {
 
 
 def error_text(bits: int) -> str:
-    """The hardware errors, in words."""
+    """Describe hardware errors."""
     return ", ".join(text for bit, text in ERRORS.items() if bits >> bit & 1) or f"error {bits}"
 
 
@@ -105,7 +105,7 @@ class Family:
     numbers: tuple[int, ...]
     """Model numbers."""
     current_unit: float
-    """Unit of the present current [mA]; 0: it measures the load instead, in 0.1 %."""
+    """Unit of the present current [mA]; 0 if the load is measured instead, in 0.1 %."""
 
 
 FAMILIES = {
@@ -121,5 +121,5 @@ FAMILIES = {
 
 
 def family_of(number: int) -> str | None:
-    """Name of the family of a model number; None: not known here."""
+    """Return the name of the family of a model number, or None if it is unknown."""
     return next((name for name, family in FAMILIES.items() if number in family.numbers), None)
