@@ -18,7 +18,7 @@ from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.copies.state import SceneState, put_motion, state_of
 from sofa_softctl.scene.graph.nodes import keep_devices_closed
-from sofa_softctl.scene.graph.recipe import Recipe, recipe_of, written
+from sofa_softctl.scene.graph.recipe import Recipe, recipe_of, serialize_recipe
 
 LAST_LINES = 6
 """Lines of what a process printed that are shown when it ends by itself."""
@@ -37,7 +37,7 @@ class CopyProcess:
 
     def __init__(self, root: Any) -> None:
         self.original = root
-        recipe = written(recipe_of(root))
+        recipe = serialize_recipe(recipe_of(root))
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, as long as the process
         self._process = _started(self._log)
         self._end = weakref.finalize(self, _end, self._process, self._log)
