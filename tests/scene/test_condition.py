@@ -122,7 +122,7 @@ def test_an_imposed_displacement_that_is_not_reached_is_said(session, limit):
     made = session(cables=1, value_type="displacement", value=3.0)
     if limit is not None:
         made.root.beam.cable_0.cable.maxForce = limit
-    texts = [finding.text for finding in run(made, 60)[0].findings]
+    texts = [finding.text for finding in run(made, 60).findings]
     expected = "imposes a displacement of 3, and at the end there are"
     assert [expected in text for text in texts] == ([] if limit is None else [True])
 
