@@ -902,7 +902,7 @@ def test_an_effector_that_stays_away_from_its_goal_is_named(
         line.addObject("BarycentricMapping")
 
     with Session(createScene, backend="embedded") as session:
-        findings = [finding.text for finding in run(session, 60)[0].findings]
+        findings = [finding.text for finding in run(session, 60).findings]
     far = [text for text in findings if "from its goal" in text]
     assert not any("useDirections" in text for text in findings)
     said = "".join(far) + caplog.text
@@ -934,7 +934,7 @@ def test_a_goal_that_stays_while_its_target_moves_is_named(beam, source, step, e
         root.addObject(Own(move).make(root))
 
     with Session(createScene, backend="embedded") as session:
-        findings = [finding.text for finding in run(session, 5)[0].findings]
+        findings = [finding.text for finding in run(session, 5).findings]
     assert expected in "".join(findings) if expected else findings == []
 
 
@@ -952,7 +952,7 @@ def test_a_goal_that_moves_along_a_direction_that_does_not_count_is_named(beam, 
         root.addObject(Lead(name="lead"))
 
     with Session(createScene, backend="embedded") as session:
-        findings = [finding.text for finding in run(session, 12)[0].findings]
+        findings = [finding.text for finding in run(session, 12).findings]
     assert any(
         "moves by 12 along a direction that 'useDirections' leaves out" in t for t in findings
     )
@@ -981,7 +981,7 @@ def test_effectors_that_nothing_moves_and_cables_that_push_are_named(
         line.addObject("BarycentricMapping")
 
     with Session(createScene, backend="embedded") as session:
-        (text,) = [finding.text for finding in run(session, 5)[0].findings]
+        (text,) = [finding.text for finding in run(session, 5).findings]
     assert expected in text
 
 
@@ -1001,7 +1001,7 @@ def test_a_rest_position_that_nothing_reads_is_named(beam, is_sprung):
         root.addObject(follow.make(root))
 
     with Session(createScene, backend="embedded") as session:
-        findings = "".join(finding.text for finding in run(session, 5)[0].findings)
+        findings = "".join(finding.text for finding in run(session, 5).findings)
     assert ("its rest_position was set while the scene ran" in findings) != is_sprung
 
 
