@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -65,7 +64,7 @@ def test_a_chamber_has_pressures_and_volumes_everywhere(made, tmp_path):
     summary, record = made(cable=False)
     (table,) = summary.inverse[0].report(summary.units).tables
     assert table.columns[1:3] == ("effort (kPa)", "displacement (mm^3)")
-    (actuator,) = asdict(summary)["controllers"]["/inverse"]["actuators"]
+    (actuator,) = summary.to_dict()["controllers"]["/inverse"]["actuators"]
     assert (actuator["effort_unit"], actuator["displacement_unit"]) == ("kPa", "mm^3")
     assert record.units["inverse.effort"] == "kPa"
     assert record_to_dict(record)["channels"]["inverse.displacement"]["unit"] == "mm^3"
