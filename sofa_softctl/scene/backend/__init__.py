@@ -1,1 +1,1 @@
-"""What runs a scene: SOFA or the embedded runtime."""
+"""Backends that run a scene: SOFA or the embedded runtime."""

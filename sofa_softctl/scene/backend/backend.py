@@ -18,7 +18,7 @@ from sofa_softctl.scene.backend.installation import HERE, find_installation, sof
 
 CHOICES = ("auto", "embedded", "sofa")
 MODULES = ("Sofa.Core", "Sofa.Simulation", "Sofa.SofaConstraintSolver", "SofaRuntime")
-"""What the package imports; SofaConstraintSolver brings W() and lambda_force()."""
+"""Modules that the package imports; SofaConstraintSolver brings W() and lambda_force()."""
 WITHOUT = "--backend embedded runs without SOFA; 'softctl doctor' says more."
 
 
@@ -33,39 +33,38 @@ class Backend:
     Sofa: ModuleType
     """The module that scenes import as Sofa."""
     note: str = ""
-    """Why a SOFA that was found is not used; empty otherwise."""
+    """Reason for not using an installed SOFA, or ""."""
 
     def describe(self) -> str:
-        """One line of text."""
+        """Return name, version and location in one line."""
         if self.name == "embedded":
             text = f"embedded runtime (semantics of SOFA v{self.version})"
             return f"{text}. {self.note}" if self.note else text
-        where = f"{Path(str(self.Sofa.__file__)).parent}, Python {HERE}"
-        return f"SOFA v{self.version} with {sofa_start.plugins_with_versions()} ({where})"
+        location = f"{Path(str(self.Sofa.__file__)).parent}, Python {HERE}"
+        return f"SOFA v{self.version} with {sofa_start.plugins_with_versions()} ({location})"
 
     def component_names_among(self, names: Iterable[str]) -> list[str]:
-        """Return those of some names that a class of components has here; aliases do not count."""
+        """Return the names, of those given, that are classes of components and not aliases."""
         if self.name == "embedded":
             from sofa_softctl.runtime.core import factory
 
             kinds = {name: factory.find(name) for name in names}
             return [name for name, kind in kinds.items() if kind and kind.__name__ == name]
-        known = {entry.className for entry in self.Sofa.Core.ObjectFactory.components}
-        return [name for name in names if name in known]
+        class_names = {component.className for component in self.Sofa.Core.ObjectFactory.components}
+        return [name for name in names if name in class_names]
 
 
 def find_backend(choice: str | None = None) -> Backend:
-    """The backend of this process, and of its workers; it is chosen once.
+    """Return the backend of this process and its workers; it is chosen once.
 
-    With 'auto' SOFA is taken where it can be. A SOFA that was found but cannot be used gives the
-    embedded runtime, and one line in `Backend.describe()` that says why: whoever has SOFA wants
-    to know, and whoever runs a scene wants it to run. Asked for by name, it is an error.
+    'auto' takes SOFA if it is usable. If an installed SOFA is not, the embedded runtime is taken,
+    and `Backend.describe()` gives the reason; with 'sofa' that is an error.
 
     Args:
-        choice: 'embedded', 'sofa' or 'auto'. SOFTCTL_BACKEND is the default, and stands for 'auto'.
+        choice: 'embedded', 'sofa' or 'auto'. SOFTCTL_BACKEND is the default, and replaces 'auto'.
 
     Raises:
-        BackendError: SOFA was asked for but cannot be had, or the other backend already runs.
+        BackendError: SOFA is requested but not usable, or the other backend already runs.
     """
     choice = (choice or "auto").lower()
     if choice == "auto" and sys.modules.get("Sofa") is None:  # otherwise it is chosen already
@@ -92,19 +91,19 @@ def find_backend(choice: str | None = None) -> Backend:
         sofa_start.load_plugins()
     except BackendError as error:
         raise BackendError(f"{error} {WITHOUT}") from error
-    found = find_installation()
-    return Backend(name, found.version if found is not None else "unknown", Sofa)
+    installation = find_installation()
+    return Backend(name, installation.version if installation is not None else "unknown", Sofa)
 
 
 def _start(choice: str) -> str:
-    """Import Sofa as it was chosen; say why a SOFA that is here is not taken."""
-    found = find_installation() if choice != "embedded" else None
-    if choice == "sofa" and found is None:
-        raise BackendError(nothing_found())
+    """Import Sofa for a choice; return the reason for not taking an installed SOFA, or ""."""
+    installation = find_installation() if choice != "embedded" else None
+    if choice == "sofa" and installation is None:
+        raise BackendError(missing_sofa_message())
     note = ""
-    if found is not None:
+    if installation is not None:
         try:
-            sofa_start.start_sofa(found)
+            sofa_start.start_sofa(installation)
             return ""
         except BackendError as error:
             if choice == "sofa" or not sofa_start.forget_sofa():
@@ -115,8 +114,8 @@ def _start(choice: str) -> str:
     return note
 
 
-def nothing_found() -> str:
-    """Why SOFA cannot be had where there is none, and what to do."""
+def missing_sofa_message() -> str:
+    """Return the error text for a missing SOFA, with a remedy."""
     from sofa_softctl.scene.backend.problems import conda
 
     root = sofa_root()

@@ -1,4 +1,4 @@
-"""Calls on another backend than this process's: in a process of their own."""
+"""Calls on another backend than this process's, in a child process."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from typing import Any
 
 from sofa_softctl.base.processes import first_calls
 from sofa_softctl.errors import BackendError, SoftctlError
-from sofa_softctl.scene.backend.backend import CHOICES, find_backend, nothing_found
+from sofa_softctl.scene.backend.backend import CHOICES, find_backend, missing_sofa_message
 from sofa_softctl.scene.backend.installation import find_installation
 
 LAST_LINES = 12
-"""Lines of what a process printed that are shown when it dies."""
+"""Number of output lines shown of a process that died."""
 
 
 def backend_of_runs(choice: str = "auto") -> str:
-    """The backend that `softctl run --backend CHOICE` asks for: 'embedded', or 'auto' or 'sofa'.
+    """Return the backend for `softctl run --backend CHOICE`: 'embedded', 'auto' or 'sofa'.
 
-    Where no SOFA is installed, 'auto' is 'embedded'.
+    Without an installed SOFA, 'auto' becomes 'embedded'.
 
     Raises:
-        BackendError: there is no such backend, or SOFA is asked for and not installed.
+        BackendError: the backend is unknown, or it is SOFA, which is not installed.
     """
     if choice == "auto":
         choice = os.environ.get("SOFTCTL_BACKEND", "auto").lower()
@@ -35,42 +35,44 @@ def backend_of_runs(choice: str = "auto") -> str:
         raise BackendError(f"Unknown backend '{choice}'; known: {', '.join(CHOICES)}.")
     if choice != "embedded" and find_installation() is None:
         if choice == "sofa":
-            raise BackendError(nothing_found())
+            raise BackendError(missing_sofa_message())
         return "embedded"
     return choice
 
 
-def call_on_backend(backend: str, function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function where `find_backend` gives a backend; here, where that is the one.
+def call_on_backend(backend: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function on a backend: in this process if it has that backend, else in a child.
 
-    A process of its own has this one's plugins, as workers have.
+    The child process has this one's plugins, as workers have.
 
     Args:
-        backend: As from `backend_of_runs`.
+        backend: Result of `backend_of_runs`.
         function: The function; it, its arguments and what it returns must be picklable.
-        given: Its arguments.
+        arguments: Passed to the function.
 
     Raises:
         BackendError: the backend cannot be had, or its process died, with its last lines.
-        SoftctlError: what the function raised, with its text.
+        SoftctlError: the function failed; with the text of its error.
     """
     if backend == find_backend().name:
-        return function(*given)
-    with BackendChild(backend, _answer, first_calls(leave_out="backend"), function, given) as child:
+        return function(*arguments)
+    with BackendChild(
+        backend, _serve_call, first_calls(leave_out="backend"), function, arguments
+    ) as child:
         return child.receive()
 
 
 class BackendChild:
-    """A process with a backend of its own; use as a context, which ends the process.
+    """A child process with its own backend; a context that ends the process.
 
     Args:
         backend: 'embedded', 'sofa' or 'auto'.
-        serve: Called in the process with its end of a pipe, when its backend is chosen: sends
-            answers (True, value). What it raises is raised by `receive`.
-        given: Further arguments of it; all picklable.
+        serve: Called in the process with its end of a pipe, after the choice of the backend;
+            sends answers (True, value). Its errors are raised by `receive`.
+        arguments: Further picklable arguments for `serve`.
     """
 
-    def __init__(self, backend: str, serve: Callable[..., None], *given: Any) -> None:
+    def __init__(self, backend: str, serve: Callable[..., None], *arguments: Any) -> None:
         self.backend = backend
         handle, name = tempfile.mkstemp(prefix="softctl-", suffix=".log")
         os.close(handle)
@@ -78,7 +80,7 @@ class BackendChild:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(
-            target=_main, args=(theirs, str(self._log), backend, serve, given), daemon=True
+            target=_main, args=(theirs, str(self._log), backend, serve, arguments), daemon=True
         )
         self._process.start()
         theirs.close()
@@ -88,22 +90,22 @@ class BackendChild:
         self._connection.send(value)
 
     def receive(self) -> Any:
-        """The next answer.
+        """Return the next answer.
 
         Raises:
-            SoftctlError: what the process raised, or that it died, with its last lines.
+            SoftctlError: the process raised an error, or died; with its last lines.
         """
         try:
-            good, value = self._connection.recv()
+            is_result, value = self._connection.recv()
         except EOFError as error:
             self._process.join()
             code = self._process.exitcode or 0
-            how = f"was killed by {signal.Signals(-code).name}" if code < 0 else "ended"
-            said = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+            fate = f"was killed by {signal.Signals(-code).name}" if code < 0 else "ended"
+            last_lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
             raise BackendError(
-                "\n".join((f"The process of the backend '{self.backend}' {how}.", *said))
+                "\n".join((f"The process of the backend '{self.backend}' {fate}.", *last_lines))
             ) from error
-        if good:
+        if is_result:
             return value
         raise SoftctlError(f"Backend '{self.backend}': {value}")
 
@@ -112,22 +114,22 @@ class BackendChild:
 
     def __exit__(self, kind: type[BaseException] | None = None, *rest: object) -> None:
         self._connection.close()
-        if kind is None:  # at an error, as at Ctrl-C, nobody waits for what it does
+        if kind is None:  # do not wait after an error or Ctrl-C
             self._process.join(timeout=10)
         self._process.kill()
         self._log.unlink(missing_ok=True)
 
 
-def _answer(
+def _serve_call(
     connection: Connection,
     first: list[Callable[[], object]],
     function: Callable[..., Any],
-    given: tuple[Any, ...],
+    arguments: tuple[Any, ...],
 ) -> None:
-    """In the process: what a function returns."""
+    """Send the result of a function; runs in the child process."""
     for call in first:
         call()
-    connection.send((True, function(*given)))
+    connection.send((True, function(*arguments)))
 
 
 def _main(
@@ -135,16 +137,16 @@ def _main(
     log: str,
     backend: str,
     serve: Callable[..., None],
-    given: tuple[Any, ...],
+    arguments: tuple[Any, ...],
 ) -> None:
-    """The process: serves until it is done, or the connection closes."""
+    """Serve in the child process until `serve` returns or the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends this one
     with open(log, "wb", buffering=0) as file:  # what SOFA and scenes print must not mix in
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     try:
         find_backend(backend)
-        serve(connection, *given)
+        serve(connection, *arguments)
     except EOFError:
         pass
     except Exception as error:

@@ -14,16 +14,16 @@ from importlib.machinery import all_suffixes
 from pathlib import Path
 
 PLUGINS = ("Sofa.Component", "SoftRobots")
-"""What scenes of this package need from SOFA; a scene asks for more by RequiredPlugin."""
+"""Plugins that scenes of this package need; a scene requests more by RequiredPlugin."""
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 """This Python, such as '3.12'."""
 BELOW_ROOT = (
     "plugins/SofaPython3/lib/python3/site-packages",  # release binaries
-    "lib/python3/site-packages",  # a build, or an installation of one's own
+    "lib/python3/site-packages",  # a build, or its installation
     f"lib/python{HERE}/site-packages",  # conda
     "lib/python3.*/site-packages",  # conda, for another Python
 )
-"""Where the package Sofa lies below SOFA_ROOT."""
+"""Possible locations of the package Sofa below SOFA_ROOT."""
 VERSION = r"(\d\d\.\d\d(?:\.\d+)?)"
 SIGNS = (
     ("lib/libSofa.Core.so.*", VERSION),
@@ -37,7 +37,7 @@ SIGNS = (
     ("lib/cmake/*/Sofa.ConfigConfigVersion.cmake", f'"{VERSION}"'),
     ("conda-meta/libsofa-*.json", VERSION),
 )
-"""Files below SOFA's folder that hold its version: by their names, or by a text in quotes."""
+"""Files below SOFA's folder with its version in their names or in a quoted text."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Installation:
     packages: Path
     """The folder that holds the packages Sofa and SofaRuntime."""
     root: Path | None
-    """SOFA's folder, with its libraries in lib (Windows: bin); None when it is unknown."""
+    """SOFA's folder, with its libraries in lib (Windows: bin), or None if unknown."""
     version: str
-    """Such as '25.06.00'; or 'unknown'."""
+    """Version of SOFA such as '25.06.00', or 'unknown'."""
 
     def module(self, name: str) -> Path | None:
-        """The file that this Python takes for `import Sofa.<name>`."""
+        """Return the file that this Python takes for `import Sofa.<name>`, or None."""
         files = (self.packages / "Sofa" / f"{name}{suffix}" for suffix in all_suffixes())
         return next((file for file in files if os.path.isfile(file)), None)
 
@@ -64,26 +64,26 @@ class Installation:
 
     @property
     def pythons(self) -> list[str]:
-        """The Pythons that these are for, such as ['3.9', '3.12'], oldest first."""
-        found = [re.match(r"(?:cpython-|cp)(\d)(\d+)", kind) for kind in self.kinds]
-        numbers = sorted({(int(match[1]), int(match[2])) for match in found if match})
+        """Supported versions of Python, such as ['3.9', '3.12'], oldest first."""
+        matches = [re.match(r"(?:cpython-|cp)(\d)(\d+)", kind) for kind in self.kinds]
+        numbers = sorted({(int(match[1]), int(match[2])) for match in matches if match})
         return [f"{major}.{minor}" for major, minor in numbers]
 
 
 def find_installation() -> Installation | None:
-    """The SofaPython3 that `import Sofa` takes, or the one below SOFA_ROOT."""
-    on_path = filter(_has_sofa, (Path(entry or ".") for entry in sys.path))
+    """Return the SofaPython3 that `import Sofa` takes, or the one below SOFA_ROOT, or None."""
+    on_path = filter(_has_sofa, (Path(folder or ".") for folder in sys.path))
     root = sofa_root()
     packages = next(on_path, None) or (packages_below(root) if root is not None else None)
     return installation_in(packages) if packages is not None else None
 
 
 def installation_in(packages: Path) -> Installation:
-    """The SofaPython3 in a folder of Python packages, and the SOFA around it."""
+    """Return the SofaPython3 in a folder of Python packages, with the SOFA around it."""
     inside = (packages / "Sofa").resolve()  # users link it into their environment
     around = [folder for above in inside.parents for folder in (above, above / "Library")]
-    given = sofa_root()
-    for folder in (*around, *([given] if given is not None else [])):
+    root = sofa_root()
+    for folder in (*around, *([root] if root is not None else [])):
         version = version_of(folder)
         if version is not None:
             return Installation(packages, folder, version)
@@ -91,19 +91,19 @@ def installation_in(packages: Path) -> Installation:
 
 
 def packages_below(root: Path) -> Path | None:
-    """The folder with the package Sofa, in any of the places where SOFA has it."""
+    """Return the folder with the package Sofa below SOFA's root, or None."""
     folders = (folder for below in BELOW_ROOT for folder in sorted(root.glob(below)))
     return next(filter(_has_sofa, folders), None)
 
 
 def sofa_root() -> Path | None:
-    """SOFA_ROOT, None when it is unset or empty."""
-    given = os.environ.get("SOFA_ROOT")
-    return Path(given) if given else None
+    """Return SOFA_ROOT, or None if it is unset or empty."""
+    folder = os.environ.get("SOFA_ROOT")
+    return Path(folder) if folder else None
 
 
 def version_of(root: Path) -> str | None:
-    """The version of the SOFA in a folder, such as '25.06.00'; None when none can be seen."""
+    """Return the version of the SOFA in a folder, such as '25.06.00', or None if unknown."""
     for pattern, sign in SIGNS:
         for file in sorted(root.glob(pattern), reverse=True):
             quoted = sign.startswith('"')
@@ -114,9 +114,9 @@ def version_of(root: Path) -> str | None:
 
 
 def plugin_library(root: Path | None, name: str) -> Path | None:
-    """The library of a plugin, in the folders in which SOFA looks for it."""
-    given = os.environ.get("SOFA_PLUGIN_PATH", "").split(os.pathsep)
-    folders = [Path(entry) for entry in given if entry]
+    """Return the library of a plugin in the folders that SOFA searches, or None."""
+    plugin_path = os.environ.get("SOFA_PLUGIN_PATH", "").split(os.pathsep)
+    folders = [Path(text) for text in plugin_path if text]
     if root is not None:
         folders += [root / below for below in ("lib", "bin", "plugins")]
     for folder in folders:
@@ -128,10 +128,10 @@ def plugin_library(root: Path | None, name: str) -> Path | None:
 
 
 def plugin_version(library: Path) -> str | None:
-    """From the name of the file that libSoftRobots.so links to, such as libSoftRobots.so.1.0."""
+    """Return the version in the name of a library's file, such as libSoftRobots.so.1.0, or None."""
     match = re.search(r"(\d+(?:\.\d+)+)(?:\.dylib)?$", library.resolve().name)
     return match[1] if match else None
 
 
 def _has_sofa(packages: Path) -> bool:
-    return os.path.isfile(packages / "Sofa" / "__init__.py")  # False for what cannot be read
+    return os.path.isfile(packages / "Sofa" / "__init__.py")  # False if unreadable

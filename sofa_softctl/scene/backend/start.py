@@ -1,4 +1,4 @@
-"""Start of SOFA in this process, and errors of its import made clear."""
+"""Start of SOFA in this process, with explanations for failed imports."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from sofa_softctl.scene.backend.installation import (
 from sofa_softctl.scene.backend.problems import conda
 
 
-def explain(module: str, error: str, found: Installation | None) -> str:
-    """Explain an error at the import of one of SOFA's modules, and what to do."""
-    where = f"SOFA in '{found.packages}'" if found is not None else "SOFA"
-    text = f"{where} was found, but '{module}' cannot be imported: {error.rstrip('.')}."
-    return f"{text} {_remedy(error, found)}".strip()
+def explain(module: str, error: str, sofa: Installation | None) -> str:
+    """Explain an error at the import of one of SOFA's modules, with a remedy."""
+    subject = f"SOFA in '{sofa.packages}'" if sofa is not None else "SOFA"
+    text = f"{subject} was found, but '{module}' cannot be imported: {error.rstrip('.')}."
+    return f"{text} {_remedy(error, sofa)}".strip()
 
 
-def _remedy(error: str, found: Installation | None) -> str:
-    folder = found.root / "lib" if found is not None and found.root is not None else Path("lib")
+def _remedy(error: str, sofa: Installation | None) -> str:
+    folder = sofa.root / "lib" if sofa is not None and sofa.root is not None else Path("lib")
     python = re.search(r"libpython(3\.\d+)", error)
     library = re.search(r"libSofa\.[\w.]*?(?:so|dylib|dll)?\.(\d\d\.\d\d)", error)
     if python is not None:
@@ -47,10 +47,10 @@ def _remedy(error: str, found: Installation | None) -> str:
             f"libpython{python[1]}), or add its folder to LD_LIBRARY_PATH "
             f"('{sysconfig.get_config_var('LIBDIR')}' belongs to this Python)."
         )
-    if library is not None and found is not None and library[1] != found.version[:5]:
+    if library is not None and sofa is not None and library[1] != sofa.version[:5]:
         return (
-            f"SofaPython3 was built for SOFA v{library[1]}, and v{found.version} is beside it in "
-            f"'{found.root}': take both from the same release."
+            f"SofaPython3 was built for SOFA v{library[1]}, and v{sofa.version} is beside it in "
+            f"'{sofa.root}': take both from the same release."
         )
     if any(
         sign in error for sign in ("cannot open shared object", "DLL load failed", "not loaded")
@@ -73,21 +73,21 @@ PACKAGES = ("Sofa", "SofaRuntime", "SofaTypes")
 """The Python packages of SofaPython3."""
 
 
-def start_sofa(found: Installation) -> None:
-    """Import SOFA where nothing that can be seen before speaks against it.
+def start_sofa(sofa: Installation) -> None:
+    """Import SOFA if it has no predictable problem.
 
     Raises:
-        BackendError: Something does; or the import failed.
+        BackendError: SOFA has a problem, or the import failed.
     """
     from sofa_softctl.scene.backend.problems import problems
 
-    for problem in problems(found):
+    for problem in problems(sofa):
         raise BackendError(problem)
-    if str(found.packages) not in sys.path:
-        sys.path.append(str(found.packages))
-    given = sofa_root()
-    if found.root is not None and (given is None or version_of(given) is None):
-        os.environ["SOFA_ROOT"] = str(found.root)  # SOFA looks there for its plugins
+    if str(sofa.packages) not in sys.path:
+        sys.path.append(str(sofa.packages))
+    root = sofa_root()
+    if sofa.root is not None and (root is None or version_of(root) is None):
+        os.environ["SOFA_ROOT"] = str(sofa.root)  # SOFA looks there for its plugins
     keep_embedded_out()
     import_module("Sofa")
 
@@ -98,18 +98,18 @@ def import_module(name: str) -> ModuleType:
         with contextlib.redirect_stdout(io.StringIO()):
             return importlib.import_module(name)
     except ImportError as error:
-        pass
-
         raise BackendError(explain(name, str(error), find_installation())) from error
 
 
 def keep_embedded_out() -> None:
-    """SOFA's modules and ours must not mix: what SOFA lacks would be answered by ours."""
-    sys.meta_path[:] = [entry for entry in sys.meta_path if not isinstance(entry, modules.Finder)]
+    """Remove the embedded runtime's finder, which would supply the modules that SOFA lacks."""
+    sys.meta_path[:] = [
+        finder for finder in sys.meta_path if not isinstance(finder, modules.Finder)
+    ]
 
 
 def forget_sofa() -> bool:
-    """Undo an import that failed; False when compiled modules are in this process already."""
+    """Undo a failed import; return False if compiled modules are loaded already."""
     names = [name for name in sys.modules if name.partition(".")[0] in PACKAGES]
     files = [str(getattr(sys.modules[name], "__file__", "")) for name in names]
     if any(file.endswith((".so", ".pyd")) for file in files):
@@ -120,9 +120,9 @@ def forget_sofa() -> bool:
 
 
 def plugins_with_versions() -> str:
-    """The plugins, such as 'Sofa.Component and SoftRobots 1.0'."""
-    found = find_installation()
-    library = plugin_library(found.root, PLUGINS[-1]) if found is not None else None
+    """Return the plugins, such as 'Sofa.Component and SoftRobots 1.0'."""
+    sofa = find_installation()
+    library = plugin_library(sofa.root, PLUGINS[-1]) if sofa is not None else None
     version = plugin_version(library) if library is not None else None
     return " and ".join(PLUGINS) + (f" {version}" if version else "")
 
@@ -136,21 +136,21 @@ def load_plugins() -> None:
     """
     runtime: Any = sys.modules["SofaRuntime"]
     for plugin in PLUGINS:
-        said: list[str] = []
-        with _kept_from_terminal(said):
+        output: list[str] = []
+        with _capture_output(output):
             loaded = runtime.importPlugin(plugin)
         if not loaded:
             raise BackendError(
                 f"SOFA was found, but its plugin '{plugin}' cannot be loaded: "
-                f"{' '.join(''.join(said).split()) or 'SOFA does not say why'}. Take it from the "
+                f"{' '.join(''.join(output).split()) or 'SOFA does not say why'}. Take it from the "
                 "same release as SOFA (conda: sofa-softrobots; the release binaries have it below "
                 f"plugins/), and set SOFA_PLUGIN_PATH to the folder of its library."
             )
 
 
 @contextlib.contextmanager
-def _kept_from_terminal(said: list[str]) -> Iterator[None]:
-    """Collects what C++ prints, which names sixty plugins, line by line."""
+def _capture_output(lines: list[str]) -> Iterator[None]:
+    """Collect C++ output in `lines`, without its information on sixty plugins."""
     sys.stdout.flush()
     terminal = os.dup(1)
     with tempfile.TemporaryFile("w+", errors="replace") as file:
@@ -161,4 +161,4 @@ def _kept_from_terminal(said: list[str]) -> Iterator[None]:
             os.dup2(terminal, 1)
             os.close(terminal)
             file.seek(0)
-            said += [line for line in file if not line.startswith("[INFO]")]
+            lines += [line for line in file if not line.startswith("[INFO]")]

@@ -1,1 +1,1 @@
-"""What controllers see of a scene: rows, contacts, goals, channels, reports."""
+"""A scene as controllers see it: rows, contacts, goals, channels, reports."""

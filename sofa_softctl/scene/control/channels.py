@@ -16,49 +16,49 @@ from sofa_softctl.scene.graph.nodes import nodes_of, path_of
 from sofa_softctl.units import QUANTITIES
 
 CONTACTS_KEPT = 64
-"""Contacts of a step that a channel holds; zeros where there are fewer."""
+"""Number of contacts per step in a channel; missing ones are zeros."""
 _UNIT_IN_HELP = re.compile(rf"\[({'|'.join(QUANTITIES)})\]\.?$")
 
 
 @dataclass(frozen=True)
 class DataChannel:
-    """One Data that is read after every step."""
+    """A Data that is read after every step."""
 
     name: str
     """Path of the Data, such as 'trunk/tip/dofs.position'."""
     data: Any
-    """The Data; None once its component was removed."""
+    """The Data, or None after the removal of its component."""
     unit: str
-    """Unit in words, such as 'length'."""
+    """Quantity, such as 'length'."""
     shape: tuple[int, ...] | None
-    """Shape of its value; None: a text."""
+    """Shape of the value, or None for a text."""
     help: str
-    """What it means."""
-    kept: bool = False
-    """Whether the number of its entries may change: as many are kept as `shape` says."""
+    """Meaning of the values."""
+    has_varying_length: bool = False
+    """Whether the number of entries may change; `shape` says how many are recorded."""
     _warned: list[bool] = field(default_factory=list, compare=False, repr=False)
 
     def read(self) -> np.ndarray | str:
-        """The present value.
+        """Return the present value.
 
-        Where the number of entries may change, cut or filled with zeros. NaN, with one warning,
-        where its shape has changed although it must not; without one where it was removed.
+        A varying number of entries is cut or filled with zeros. The value is NaN after removal
+        and, with one warning, after another change of shape.
         """
         if self.data is None:
             return "" if self.shape is None else np.full(self.shape, np.nan)
         if self.shape is None:
             return str(self.data.value)
-        found: np.ndarray = np.asarray(self.data.value, dtype=float)
-        if found.shape == self.shape:
-            return found
-        if not self.kept:
-            return self._changed(found.shape)
-        filled = np.zeros(self.shape)
-        kept = min(len(found), len(filled))
-        filled[:kept] = found[:kept].reshape(kept, *self.shape[1:])
-        return filled
+        value: np.ndarray = np.asarray(self.data.value, dtype=float)
+        if value.shape == self.shape:
+            return value
+        if not self.has_varying_length:
+            return self._warn_of_shape(value.shape)
+        resized = np.zeros(self.shape)
+        count = min(len(value), len(resized))
+        resized[:count] = value[:count].reshape(count, *self.shape[1:])
+        return resized
 
-    def _changed(self, shape: tuple[int, ...]) -> np.ndarray:
+    def _warn_of_shape(self, shape: tuple[int, ...]) -> np.ndarray:
         assert self.shape is not None
         if not self._warned:
             self._warned.append(True)
@@ -73,75 +73,80 @@ class DataChannel:
 
 
 def channels_of(root: Any) -> list[DataChannel]:
-    """Channels of a scene: positions, cables, von Mises stresses that it computes, controllers.
+    """Return the channels of a scene: positions, cables, von Mises stresses, controllers.
 
-    A controller lists its own in the dict `recorded`, name of a Data -> (unit in words, meaning),
-    of its class or of itself, and in `recorded_contacts` those for scenes that find contacts. Where
-    the number of a Data's entries changes from step to step, a third value says how many are kept.
-    Texts among its Data are recorded besides. Of a controller without `recorded`, all numbers and
-    texts are that its class, or the scene, added as Data.
+    A controller, or its class, lists channels in the dict `recorded`, name of a Data -> (quantity,
+    meaning), and in `recorded_contacts` those for scenes that detect contacts. For a varying
+    number of entries, a third value says how many are recorded. Texts among its Data are recorded
+    in addition; without `recorded`, all numbers and texts that its class or the scene added.
     """
-    found: list[DataChannel] = []
+    channels: list[DataChannel] = []
     contacts = any(e.getClassName() == "CollisionPipeline" for e in root.objects)
     kind_of_controllers: Any = find_backend().Sofa.Core.Controller
     plain = {data.getName() for data in kind_of_controllers(name="plain").getDataFields()}
     for node in nodes_of(root):
-        for entry in node.objects:
-            kind = entry.getClassName()
+        for component in node.objects:
+            kind = component.getClassName()
             if kind == "MechanicalObject":
-                found.append(_channel(entry, "position", "length", "Position of each node"))
-            elif isinstance(entry, kind_of_controllers):
-                found += _of_controller(entry, contacts, plain)
-            elif kind.startswith("Cable") and all(map(entry.findData, ("force", "displacement"))):
-                found.append(_channel(entry, "force", "lambda", "Multiplier, as SOFA has it"))
-                found.append(_channel(entry, "displacement", "length", "Length pulled in"))
-            elif kind.startswith("SurfacePressure") and entry.findData("volumeGrowth"):
-                found.append(_channel(entry, "pressure", "lambda", "Multiplier, as SOFA has it"))
+                channels.append(_channel(component, "position", "length", "Position of each node"))
+            elif isinstance(component, kind_of_controllers):
+                channels += _controller_channels(component, contacts, plain)
+            elif kind.startswith("Cable") and all(
+                map(component.findData, ("force", "displacement"))
+            ):
+                channels.append(
+                    _channel(component, "force", "lambda", "Multiplier, as SOFA has it")
+                )
+                channels.append(_channel(component, "displacement", "length", "Length pulled in"))
+            elif kind.startswith("SurfacePressure") and component.findData("volumeGrowth"):
+                channels.append(
+                    _channel(component, "pressure", "lambda", "Multiplier, as SOFA has it")
+                )
                 growth = "Growth of the volume"
-                found.append(_channel(entry, "volumeGrowth", "volume", growth))
-            elif kind == "TetrahedronFEMForceField" and int(entry.computeVonMisesStress.value):
-                for name, what in (("vonMisesPerElement", "element"), ("vonMisesPerNode", "node")):
-                    help = f"Von Mises stress of each {what}"
-                    found.append(_channel(entry, name, "pressure", help))
-    return found
+                channels.append(_channel(component, "volumeGrowth", "volume", growth))
+            elif kind == "TetrahedronFEMForceField" and int(component.computeVonMisesStress.value):
+                for name, item in (("vonMisesPerElement", "element"), ("vonMisesPerNode", "node")):
+                    help = f"Von Mises stress of each {item}"
+                    channels.append(_channel(component, name, "pressure", help))
+    return channels
 
 
-def _of_controller(controller: Any, contacts: bool, plain: set[str]) -> Iterator[DataChannel]:
-    """Channels of a Python controller; `plain`: names of Data that every controller has."""
-    own, touching = (
-        named if isinstance(named := _attribute(controller, name), dict) else None
+def _controller_channels(controller: Any, contacts: bool, plain: set[str]) -> Iterator[DataChannel]:
+    """Return the channels of a controller; `plain`: names of Data that every controller has."""
+    default_names, contact_names = (
+        table if isinstance(table := _attribute(controller, name), dict) else None
         for name in ("recorded", "recorded_contacts")
     )
-    listed = (own or {}) | (touching or {} if contacts else {})
-    for name, (unit, help, *most) in listed.items():
+    listed = (default_names or {}) | (contact_names or {} if contacts else {})
+    for name, (unit, help, *counts) in listed.items():
         channel = _channel(controller, name, unit, help)
-        if most:
-            shape = (*most, *(channel.shape or ())[1:])
-            channel = replace(channel, shape=shape, kept=True)
+        if counts:
+            shape = (*counts, *(channel.shape or ())[1:])
+            channel = replace(channel, shape=shape, has_varying_length=True)
         yield channel
     for data in controller.getDataFields():
         name = data.getName()
         value = np.asarray(data.value)
-        text = value.dtype.kind == "U" and not value.ndim
-        if name in plain or name in listed or not (text or value.dtype.kind in "biuf"):
+        is_text = value.dtype.kind == "U" and not value.ndim
+        if name in plain or name in listed or not (is_text or value.dtype.kind in "biuf"):
             continue
-        if text or own is None:
+        if is_text or default_names is None:
             unit = _UNIT_IN_HELP.search(data.getHelp())
             yield _channel(controller, name, unit[1] if unit else "", data.getHelp())
 
 
 def _attribute(controller: Any, name: str) -> Any:
-    """Its own, or that of its class; SOFA would look for a Data first, and warn of none."""
+    """Return an attribute of a controller or its class, without SOFA's search for a Data."""
     return vars(controller).get(name, getattr(type(controller), name, None))
 
 
 def _channel(component: Any, name: str, unit: str, help: str) -> DataChannel:
     data = component.findData(name)
     if data is None:
-        known = [data.getName() for data in component.getDataFields()]
+        names = [data.getName() for data in component.getDataFields()]
         raise SceneError(
             f"{component.getClassName()} '{component.getPathName()}' has '{name}' in its "
-            f"`recorded`, and no Data of that name.{did_you_mean(name, known)}"
+            f"`recorded`, and no Data of that name.{did_you_mean(name, names)}"
         )
     path = f"{path_of(component)}.{name}"
     shape = None if isinstance(data.value, str) else np.shape(data.value)

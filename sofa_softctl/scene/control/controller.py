@@ -1,4 +1,4 @@
-"""Base class of controllers, inside SOFA's step as well."""
+"""Base class of controllers, also inside SOFA's step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import Sofa.Core
-import Sofa.SofaConstraintSolver  # before a scene makes its solver: it brings W() and the like
+import Sofa.SofaConstraintSolver  # before a scene makes its solver: it adds W() and lambda_force()
 
 from sofa_softctl.base import source_line
 from sofa_softctl.base.suggestions import nearest
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from sofa_softctl.scene.control.streams import StreamRows
 
 SIMILARITY_MIN = 0.75
-"""Similarity of an attribute that a script sets to an option, from which on that is meant [-]."""
+"""Similarity of an attribute's name to an option's above which a misspelling is reported [-]."""
 EventMethod = Callable[[Any, Any], None]
 
 
 class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
-    """A controller that knows the line that made it and gives outputs as Data.
+    """A controller that knows the scene's line that made it and offers outputs as Data.
 
     Args:
         root: Root of the scene.
-        args: For Sofa.Core.Controller.
-        kwargs: For Sofa.Core.Controller, such as its name.
+        args: Passed to Sofa.Core.Controller.
+        kwargs: Passed to Sofa.Core.Controller, such as the name.
 
     Raises:
-        SceneError: `root` is no node, or an option is missing or unknown; also in subclasses.
+        SceneError: `root` is not a node, or an option is missing or unknown; also in subclasses.
     """
 
     made_at = ""
     """The scene's line, such as 'scenes/trunk.py:41'."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        """Check the names of the options, before a constructor can stumble over them."""
+        """Check the names of the options before a constructor can fail on them."""
         line = source_line.describe(source_line.scene_line())
         options.check_signature(cls, args, kwargs, line)
-        made = super().__new__(cls)
-        made.__dict__["made_at"] = line
-        return made
+        controller = super().__new__(cls)
+        controller.__dict__["made_at"] = line
+        return controller
 
     def __init__(self, *args: Any, root: Any = None, **kwargs: Any) -> None:
         options.refuse_unknown(type(self), kwargs, self.made_at)
@@ -57,10 +57,10 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """Output Data, by name."""
         self.time, self.dt = root.findData("time"), root.findData("dt")
         self.failed = False
-        """Whether an event method failed: the others then do nothing, until a reset."""
+        """Whether an event method failed: all event methods then do nothing until a reset."""
 
     def __getattr__(self, name: str) -> Any:
-        # SOFA asks for a method at every event, and searches long for one that is not there.
+        # SOFA requests a method at every event, and its search for a missing one is slow.
         if name.startswith("on"):
             raise AttributeError(name)
         return super().__getattr__(name)
@@ -74,7 +74,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         super().__setattr__(name, value)
 
     def _warn_of_attribute(self, name: str) -> None:
-        """Warn of an attribute that nearly is an option, unless a method of its own sets it."""
+        """Warn of an attribute set by a script whose name resembles an option."""
         frame = source_line.scene_frame()
         if frame is None or frame.f_locals.get("self") is self:
             return
@@ -89,14 +89,14 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
             )
 
     def _is_made(self, name: str) -> bool:
-        """Tell whether it is in a node; the name of a Data is that of the Data.
+        """Return True if the controller is in a node and `name` is not one of its Data.
 
-        Its path says so: the `getContext()` of a component without a node ends SOFA's process.
+        The path decides: `getContext()` of a component without a node ends SOFA's process.
         """
         return self.getPathName().startswith("/") and self.findData(name) is None
 
     def add_output(self, name: str, value: Any, help: str) -> None:
-        """Add a Data: a text, numbers (one is a list of one), or points with three columns."""
+        """Add a Data: a text, a list of numbers, or points with three columns."""
         if isinstance(value, str):
             kind, start = "string", value
         else:
@@ -110,39 +110,38 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         self.outputs[name] = self.findData(name)
 
     def keep(self, **values: Any) -> None:
-        """Set attributes; in SOFA, each would first be looked for among the Data: 4 us."""
+        """Set attributes without SOFA's search among the Data, which takes 4 us per attribute."""
         self.__dict__.update(values)
 
     def hold(self) -> None:
         """Leave the robot in a safe state: called when an event method fails."""
 
     def start_warnings(self) -> list[str]:
-        """What is implausible of it in the scene as it starts: warnings, in sentences.
+        """Return warnings, in sentences, about implausible settings in the scene at its start.
 
-        A `Session` asks once, before the first step, and adds the scene's line.
+        A `Session` calls it once, before the first step, and adds the scene's line.
         """
         return []
 
     def cleanup(self) -> None:
-        """Let go of what is outside the scene: stop motors, close ports. Called once, at the end.
+        """Release resources outside the scene: stop motors, close ports. Called once, at the end.
 
-        At an error and at Ctrl-C too, and when the scene could not be loaded; see `Session.close`.
+        Also after an error or Ctrl-C, and if the scene could not be loaded; see `Session.close`.
         """
 
     def about(self) -> dict[str, Any]:
-        """What records and JSON of a run say of it: names of its actuators, options; for JSON."""
+        """Return metadata for recordings and JSON of a run: names of actuators, options."""
         return {}
 
     def streams(self) -> Iterable[StreamRows]:
-        """Rows for recordings since the last call, with times of their own, see `StreamRows`.
+        """Return the rows for recordings since the last call, see `StreamRows`.
 
-        A recording asks after each step, and once more when the session was closed within it;
-        nobody asks where nothing is recorded.
+        A recording calls it after each step, and again if the session closes before its end.
         """
         return ()
 
     def summary(self, history: History) -> Summary | None:
-        """Summary of a run, see `scene.report`; None: there is none."""
+        """Return the summary of a run, or None; see `scene.report`."""
         del history
         return None
 
@@ -150,25 +149,25 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         """Draw a run on an empty matplotlib figure.
 
         Returns:
-            Whether it draws anything. Of several controllers, each gets a file of its own.
+            True if anything was drawn. Each controller gets a separate file.
 
         Raises:
-            SoftctlError: it would, but there is nothing to draw yet.
+            SoftctlError: there is nothing to draw yet.
         """
         del figure, history
         return False
 
     def markers(self) -> Markers | None:
-        """Markers for a movie after a step; None: none in any step."""
+        """Return the markers for a movie after a step, or None if no step has any."""
         return None
 
 
 def pauses_on_error(method: EventMethod) -> EventMethod:
-    """An event method of a SceneController that leaves the scene safe when it fails.
+    """Decorate an event method of a SceneController so that the scene is safe after its failure.
 
-    SofaPython3 prints what an event method raises, and the simulation goes on. So the controller
-    holds the robot from then on, and pauses the animation, which stops runSofa's window. The error
-    is raised on: `softctl` and `Session` stop with it on both backends. An error of the scene, of a
+    SofaPython3 prints the error of an event method and continues the simulation. So the controller
+    holds the robot, and pauses the animation, which stops runSofa's window. The error is raised
+    again: `softctl` and `Session` stop with it on both backends. An error of the scene, of a
     robot's configuration or of a device gets the line that made the controller.
     """
 

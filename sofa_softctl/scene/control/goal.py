@@ -13,22 +13,22 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 
 Goal = Callable[[float], np.ndarray]
-"""The goal at a time, shape (3,) or one row an effector (n, 3)."""
+"""Goal at a time [length], shape (3,), or one row per effector, shape (n, 3)."""
 
 
 def point(position: Sequence[float] | np.ndarray) -> Goal:
-    """A goal that stays.
+    """Return a constant goal.
 
     Args:
-        position: Where, shape (3,) or one row an effector (n, 3).
+        position: Position [length], shape (3,), or one row per effector, shape (n, 3).
 
     Raises:
-        SceneError: these are not three finite coordinates each.
+        SceneError: a position does not have three finite coordinates.
     """
-    fixed = _finite(position)
-    if fixed is None or fixed.ndim not in (1, 2) or fixed.shape[-1] != 3:
+    points = _finite(position)
+    if points is None or points.ndim not in (1, 2) or points.shape[-1] != 3:
         raise SceneError(f"A goal needs three finite coordinates, got {position!r}.")
-    return lambda time: fixed
+    return lambda time: points
 
 
 def circle(
@@ -39,19 +39,19 @@ def circle(
     ramp: float = 0.0,
     start: Sequence[float] | None = None,
 ) -> Goal:
-    """A circle about an axis along z, counterclockwise, from the x side.
+    """Return a circle about an axis along z, counterclockwise, from the x side.
 
     Args:
         center: Centre [length], shape (3,).
         radius: Radius [length].
-        period: Time of one turn [time].
-        ramp: Time in which the goal comes from `start` to the circle [time].
-        start: Where it comes from; the centre by default.
+        period: Duration of one turn [time].
+        ramp: Duration of the approach from `start` to the circle [time].
+        start: Start of the approach [length], shape (3,); the centre by default.
 
     Raises:
-        SceneError: a point is no point, the period is not positive, or the ramp negative.
+        SceneError: a point is invalid, the period is not positive, or the ramp negative.
     """
-    return _approached(
+    return _ramp_to(
         lambda angle: np.array([radius * np.cos(angle), radius * np.sin(angle), 0.0]),
         center,
         radius,
@@ -69,11 +69,11 @@ def figure_eight(
     ramp: float = 0.0,
     start: Sequence[float] | None = None,
 ) -> Goal:
-    """An eight in the plane z = constant (Gerono's lemniscate), `radius` wide to each side.
+    """Return an eight in the plane z = constant (Gerono's lemniscate), `radius` wide to each side.
 
     Arguments as for `circle`.
     """
-    return _approached(
+    return _ramp_to(
         lambda angle: np.array([radius * np.sin(angle), radius * np.sin(angle) * np.cos(angle), 0]),
         center,
         radius,
@@ -83,7 +83,7 @@ def figure_eight(
     )
 
 
-def _approached(
+def _ramp_to(
     shape: Callable[[float], np.ndarray],
     center: Sequence[float],
     radius: float,
@@ -101,9 +101,9 @@ def _approached(
         raise SceneError(f"A goal on a path needs a ramp of 0 or more, got {ramp:g}.")
 
     def goal(time: float) -> np.ndarray:
-        share = 1.0 if ramp == 0.0 else min(time / ramp, 1.0)
+        fraction = 1.0 if ramp == 0.0 else min(time / ramp, 1.0)
         target: np.ndarray = middle + shape(2.0 * np.pi * time / period)
-        moved: np.ndarray = origin + share * (target - origin)
+        moved: np.ndarray = origin + fraction * (target - origin)
         return moved
 
     goal.period = period  # type: ignore[attr-defined]  # for a check against dt
@@ -111,7 +111,9 @@ def _approached(
 
 
 def from_csv(path: str | Path) -> Goal:
-    """A path from a file with the columns time, x, y, z; straight in between, still at the ends.
+    """Return a path from a file with the columns time, x, y, z, linear between rows.
+
+    Before the first row and after the last one, the goal is constant.
 
     Raises:
         SceneError: the file is missing, has other columns, or its times do not increase.
@@ -139,30 +141,32 @@ def from_csv(path: str | Path) -> Goal:
 
 
 def _rows(path: str | Path, file: Iterable[str]) -> Iterator[list[float]]:
-    """Rows of numbers, without comments and a first row of names."""
+    """Return rows of numbers, without comments and a first row of names."""
     reader = csv.reader(file, skipinitialspace=True)
-    last, first = -math.inf, True
+    last_time, first = -math.inf, True
     for row in reader:
         if not "".join(row).strip() or row[0].lstrip().startswith("#"):
             continue
         numbers = _numbers(row)
-        where = f"'{path}', line {reader.line_num}"
+        location = f"'{path}', line {reader.line_num}"
         names = first and numbers is None and row[0][:1].isalpha()
         first = False
         if names:
             continue
         if numbers is None or len(numbers) != 4:
-            raise SceneError(f"{where}: expected time, x, y, z, got '{_shown(row)}'.")
+            raise SceneError(f"{location}: expected time, x, y, z, got '{_printable(row)}'.")
         if not all(map(math.isfinite, numbers)):
-            raise SceneError(f"{where}: every number must be finite, got '{_shown(row)}'.")
-        if numbers[0] <= last:
-            raise SceneError(f"{where}: times must increase, got {numbers[0]:g} after {last:g}.")
-        last = numbers[0]
+            raise SceneError(f"{location}: every number must be finite, got '{_printable(row)}'.")
+        if numbers[0] <= last_time:
+            raise SceneError(
+                f"{location}: times must increase, got {numbers[0]:g} after {last_time:g}."
+            )
+        last_time = numbers[0]
         yield numbers
 
 
-def _shown(row: Sequence[str]) -> str:
-    """A row for a message: short, and printable."""
+def _printable(row: Sequence[str]) -> str:
+    """Return a row for a message, short and printable."""
     text = ",".join(row)[:60]
     return "".join(c if c.isprintable() else "?" for c in text)
 
@@ -175,16 +179,16 @@ def _numbers(words: Sequence[str]) -> list[float] | None:
 
 
 def _point(name: str, value: Sequence[float]) -> np.ndarray:
-    found = _finite(value)
-    if found is None or found.shape != (3,):
+    position = _finite(value)
+    if position is None or position.shape != (3,):
         raise SceneError(f"A goal on a path needs a {name} of three finite numbers, got {value!r}.")
-    return found
+    return position
 
 
 def _finite(value: Any) -> np.ndarray | None:
-    """A copy as an array, None when these are no finite numbers."""
+    """Return a copy as an array, or None if the numbers are not finite."""
     try:
-        found = np.array(value, dtype=float)
+        numbers = np.array(value, dtype=float)
     except (TypeError, ValueError):
         return None
-    return found if np.isfinite(found).all() else None
+    return numbers if np.isfinite(numbers).all() else None

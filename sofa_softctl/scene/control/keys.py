@@ -1,4 +1,4 @@
-"""Keys pressed by a script, for scenes whose controllers move by keys."""
+"""Keys pressed by a script, for scenes whose controllers react to keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sofa_softctl.scene.control.steps import controllers_of
 from sofa_softctl.scene.graph.nodes import nodes_of
 
 _HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
-"""Components, besides controllers in Python, that hear keys."""
+"""Components, in addition to controllers in Python, that react to keys."""
 NAMES = {
     "left": "\x12",
     "up": "\x13",
@@ -29,24 +29,24 @@ NAMES = {
     "plus": "+",
     "minus": "-",
 }
-"""Keys that are more than a character, and what SOFA's key events carry for them."""
+"""Names of keys, and their characters in SOFA's key events."""
 
 
 @dataclass(frozen=True)
 class KeyPress:
-    """A key that goes down and up."""
+    """Press and release of a key."""
 
     time: float
-    """Simulated time from which on; it happens at the start of the next step [time]."""
+    """Simulated time; the press happens at the start of the next step [time]."""
     key: str
-    """Character that the event carries."""
+    """Character in the event."""
 
     @classmethod
     def parse(cls, text: str) -> KeyPress:
-        """What `--key t=1.5:+` says.
+        """Return the press for the text of an option such as `--key t=1.5:+`.
 
         Raises:
-            UsageError: it is no time and key.
+            UsageError: the text is not a time and a key.
         """
         time, colon, key = text.removeprefix("t=").partition(":")
         try:
@@ -67,37 +67,37 @@ class KeyPress:
 
 
 class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
-    """Presses keys at given times: the scene's controllers get key events as from SOFA's window.
+    """Controller that sends key events, as from SOFA's window, at given times.
 
     Args:
-        root: The scene's root.
-        keys: The keys; each is pressed once in a run.
+        root: Root of the scene.
+        keys: Key presses; each happens once in a run.
     """
 
     def __init__(self, *args: Any, root: Any, keys: Sequence[KeyPress], **kwargs: Any) -> None:
         Sofa.Core.Controller.__init__(self, *args, **kwargs)
-        self.root, self.keys = root, sorted(keys, key=lambda entry: entry.time)
+        self.root, self.keys = root, sorted(keys, key=lambda press: press.time)
         self.pressed = 0
 
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Press what is due."""
+        """Press the keys whose time has come."""
         del event
-        now = float(self.root.time.value) + 1e-9 * float(self.root.dt.value)  # sums of dt round
-        while self.pressed < len(self.keys) and self.keys[self.pressed].time <= now:
+        time = float(self.root.time.value) + 1e-9 * float(self.root.dt.value)  # sums of dt round
+        while self.pressed < len(self.keys) and self.keys[self.pressed].time <= time:
             if not self.pressed:
                 self._warn_of_no_listener()
             key = self.keys[self.pressed].key
             self.pressed += 1
-            for sent in (key_pressed(key), key_released(key)):
+            for key_event in (key_pressed(key), key_released(key)):
                 if hasattr(self.root, "send"):
-                    self.root.send(sent)
+                    self.root.send(key_event)
                     continue
                 for controller in controllers_of(Sofa, self.root):  # of a real SOFA
-                    getattr(controller, sent.handler, controller.onEvent)(dict(sent))
+                    getattr(controller, key_event.handler, controller.onEvent)(dict(key_event))
 
     def _warn_of_no_listener(self) -> None:
-        hearers = [entry for entry in key_hearers(self.root) if entry is not self]
-        for text in of_other_case(hearers, [entry.key for entry in self.keys]):
+        hearers = [hearer for hearer in key_hearers(self.root) if hearer is not self]
+        for text in keys_of_other_case(hearers, [press.key for press in self.keys]):
             Sofa.msg_warning(self, text)
         if not hearers:
             Sofa.msg_warning(
@@ -108,30 +108,30 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
 
     def cleanup(self) -> None:
         """Warn of keys whose time never came."""
-        if left := self.keys[self.pressed :]:
+        if late := self.keys[self.pressed :]:
             Sofa.msg_warning(
                 self,
-                f"{len(left)} of {len(self.keys)} keys were never pressed: the run ended at "
-                f"t = {float(self.root.time.value):.4g}, before t = {left[0].time:g}. Run longer, "
+                f"{len(late)} of {len(self.keys)} keys were never pressed: the run ended at "
+                f"t = {float(self.root.time.value):.4g}, before t = {late[0].time:g}. Run longer, "
                 "or press them earlier.",
             )
 
     def reset(self) -> None:
-        """From the first key again."""
+        """Start from the first key again."""
         self.pressed = 0
 
 
 def key_hearers(root: Any) -> list[Any]:
-    """Return the controllers and components of a scene that hear keys."""
-    entries = (entry for node in nodes_of(root) for entry in node.objects)
+    """Return the controllers and components of a scene that react to keys."""
+    components = (component for node in nodes_of(root) for component in node.objects)
     return [
         *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
-        *(entry for entry in entries if entry.getClassName() in _HEAR_KEYS),
+        *(component for component in components if component.getClassName() in _HEAR_KEYS),
     ]
 
 
-def of_other_case(hearers: Iterable[Any], keys: Iterable[str]) -> Iterator[str]:
-    """Name keys that only with the other case are in the code of what hears them."""
+def keys_of_other_case(hearers: Iterable[Any], keys: Iterable[str]) -> Iterator[str]:
+    """Warn of keys that are only in the other case in the code of their listeners."""
     try:
         methods: list[Any] = [getattr(type(e), "onKeypressedEvent", None) for e in hearers]
         text = "".join(map(inspect.getsource, methods))

@@ -12,18 +12,17 @@ from sofa_softctl.scene.graph.nodes import nodes_of
 
 
 class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
-    """Stiffness that a cable under tension gives to its points; it adds no force.
+    """Geometric stiffness of a cable under tension; it adds no force.
 
-    SOFA's step takes a cable's force with the directions at the start of the step, whatever it does
-    to them: explicitly. Under high tension, or far bent, the robot then flutters. With this force
-    field beside the cable, the step is linearised in the directions too: implicit as that of
-    elastic forces, and stable. A Python force field, so that it works in SOFA as well.
+    SOFA's step takes a cable's force with the directions at the start of the step: explicitly.
+    Under high tension, or strongly bent, the robot then flutters. With this force field next to
+    the cable, the step is linearised in the directions too: implicit like elastic forces, and
+    stable. It is written in Python, so it also works in SOFA.
 
-    The stiffness is T d2L/dx2, with the tension T of the last step, or of this one where `tension`
-    is set.
+    The stiffness is T d2L/dx2, with the tension T of the last step, or `tension` if it is set.
 
     Args:
-        cable: A CableConstraint or CableActuator; this is added to its node.
+        cable: A CableConstraint or CableActuator; the force field is added to its node.
         root: Root of the scene.
         name: Name of the force field.
 
@@ -35,24 +34,24 @@ class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
         Sofa.Core.ForceFieldVec3d.__init__(self, name=name)
         self.cable, self.root = cable, root
         self.tension: float | None = None
-        """Tension of this step [force]; None: that of the last step."""
+        """Tension in this step, or None for the tension of the last step [force]."""
 
     def addForce(self, parameters: Any, force: Any, position: Any, velocity: Any) -> None:
-        """No force: that is the cable's."""
+        """Add no force: the cable applies it."""
 
     def addDForce(self, parameters: Any, df: Any, dx: Any) -> None:
-        """df += kFactor df/dx dx."""
+        """Add kFactor df/dx dx to df."""
         first, second, blocks = self._segments()
-        moved = np.vstack((np.asarray(dx.value), np.zeros(3)))  # row -1: the pull point
-        pull = np.einsum("kij,kj->ki", blocks, moved[second] - moved[first])
-        out = np.zeros_like(moved)
+        displacement = np.vstack((np.asarray(dx.value), np.zeros(3)))  # row -1: the pull point
+        pull = np.einsum("kij,kj->ki", blocks, displacement[second] - displacement[first])
+        out = np.zeros_like(displacement)
         np.add.at(out, first, pull)
         np.add.at(out, second, -pull)
         with df.writeableArray() as total:
             total += parameters["kFactor"] * out[:-1]
 
     def addKToMatrix(self, parameters: Any, n_nodes: int, n_dofs: int) -> np.ndarray:
-        """df/dx as entries (row, column, value), shape (k, 3); always in the same places."""
+        """Return df/dx as entries (row, column, value) of constant sparsity, shape (k, 3)."""
         first, second, blocks = self._segments()
         rows = np.concatenate((first, second, first, second))
         columns = np.concatenate((first, second, second, first))
@@ -66,9 +65,9 @@ class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
         return entries.reshape(-1, 3)
 
     def _segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Both points of each straight segment, (s,), -1 for the pull point; blocks, (s, 3, 3).
+        """Return the points of each segment, (s,), -1: the pull point; blocks, (s, 3, 3).
 
-        A block is T d2L/dx2 of the second point, T (I - e e^T) / length; 0 without length.
+        A block is T d2L/dx2 of the second point, T (I - e e^T) / length; 0 for zero length.
         """
         cable = self.cable
         points = np.asarray(cable.indices.value, int)
@@ -92,22 +91,24 @@ class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
 def add_line_stiffness(root: Any, cable: Any) -> LineStiffness:
     """Add a `LineStiffness` to a cable's node, before the scene is initialised.
 
-    One that is there already is returned: twice the stiffness would be wrong.
+    An existing one is returned, because twice the stiffness would be wrong.
 
     Args:
         root: Root of the scene.
         cable: A CableConstraint or CableActuator.
     """
     name = f"{cable.getName()}_stiffness"
-    for entry in cable.getContext().objects:
-        if isinstance(entry, LineStiffness) and entry.getName() == name:
-            return entry
+    for component in cable.getContext().objects:
+        if isinstance(component, LineStiffness) and component.getName() == name:
+            return component
     added: LineStiffness = cable.getContext().addObject(LineStiffness(cable, root, name=name))
     return added
 
 
 def has_line_stiffness(root: Any) -> bool:
-    """Whether a scene has a `LineStiffness`."""
+    """Return True if a scene has a `LineStiffness`."""
     return any(
-        isinstance(entry, LineStiffness) for node in nodes_of(root) for entry in node.objects
+        isinstance(component, LineStiffness)
+        for node in nodes_of(root)
+        for component in node.objects
     )

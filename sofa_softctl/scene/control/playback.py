@@ -1,4 +1,4 @@
-"""Play recorded commands on the actuators of a scene."""
+"""Playback of recorded commands on the actuators of a scene."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from sofa_softctl.units import Units, of_columns, symbol
 MULTIPLIER = "lambda"
 """Unit of channels that hold SOFA's multipliers."""
 NEAR_RATIO_MAX = 0.2
-"""Distance of recorded points to those of an actuator by that to the one that their column moves,
-below which it is rather meant [-]."""
+"""Ratio of a column's distances to another and to its own actuator, below which it is misordered
+[-]."""
 FAR_MIN = 0.05
-"""Distance of an actuator's points to the recorded ones by its body's size, above which it is
-another one [-]."""
+"""Distance between an actuator's present and recorded points, relative to its body's size, above
+which it is another actuator [-]."""
 
 
 class Playback(SceneController):
-    """Gives actuators the commands of a recording, in open loop.
+    """Controller that plays the commands of a recording on actuators, in open loop.
 
-    Each step's command is the recording's at the end of the step, interpolated in time; after the
-    last one it stays. Lengths, volumes, forces and pressures are converted to the scene's units;
-    SOFA's `value` of an effort is its multiplier, dt times the effort or as the integrator has it.
+    Each step's command is the recorded one at the end of the step, interpolated in time and
+    constant after the last. Lengths, volumes, forces and pressures are converted to the scene's
+    units; SOFA's `value` of an effort is its multiplier, `effort_factor` times the effort.
 
     Args:
         root: Root of the scene.
-        actuators: Constraint components such as CableConstraint, whose Data `value` is set; each
-            with the valueType of the commands: "displacement" or "force", of chambers
+        actuators: Constraint components such as CableConstraint, whose Data `value` is set, with
+            the valueType of the commands: "displacement" or "force", for chambers
             "volumeGrowth" or "pressure".
         commands: Path of a recording.
         channel: The recording's channel with a column for each actuator.
-        name: Of the controller.
+        name: Name of the controller.
 
     Raises:
-        SceneError: `actuators` are no components.
+        SceneError: `actuators` are not components.
         RecordError: The recording cannot be read, lacks the channel, has another number of columns,
-            or another quantity than an actuator's valueType asks for.
+            or another quantity than an actuator's valueType requires.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class Playback(SceneController):
         self.actuators = options.components(self, "actuators", actuators, "cables")
         record = read_record(commands)
         if channel not in record.channels:
-            known = ", ".join(sorted(record.channels))
+            names = ", ".join(sorted(record.channels))
             raise RecordError(
-                f"{commands}: no channel '{channel}'. It has: {known}. Give one of them as channel."
+                f"{commands}: no channel '{channel}'. It has: {names}. Give one of them as channel."
             )
         values = record.channels[channel]
         if values.ndim == 1 and values.dtype.kind in "fiu":  # of one component
@@ -92,33 +92,33 @@ class Playback(SceneController):
             if path.endswith(".position") and len(x) and x.ndim == 3
         }
         self._efforts = [
-            entry.getClassName() in QUANTITIES and is_effort(entry) and unit != MULTIPLIER
-            for entry, unit in zip(self.actuators, units, strict=True)
+            constraint.getClassName() in QUANTITIES and is_effort(constraint) and unit != MULTIPLIER
+            for constraint, unit in zip(self.actuators, units, strict=True)
         ]
 
     def start_warnings(self) -> list[str]:
-        """See SceneController: actuators in another order than those of the recording."""
-        nodes = [entry.getContext() for entry in self.actuators]
+        """Warn of actuators in another order than in the recording."""
+        nodes = [actuator.getContext() for actuator in self.actuators]
         names, recorded = [node.getName() for node in nodes], self._recorded_names
         if names == recorded:
-            return self._far(nodes)
+            return self._moved_actuators(nodes)
         if sorted(names) != sorted(recorded):
-            return self._elsewhere(nodes) or self._far(nodes)
+            return self._misordered_column(nodes) or self._moved_actuators(nodes)
         return [
             f"{self._source} has columns of {', '.join(self._recorded_names)}, and 'actuators' are "
             f"{', '.join(names)}: give them in the order of the recording."
         ]
 
-    def _elsewhere(self, nodes: Sequence[Any]) -> list[str]:
-        """Name an actuator that is where another one was in the recording."""
+    def _misordered_column(self, nodes: Sequence[Any]) -> list[str]:
+        """Warn of an actuator at the recorded position of another one."""
         states = [node.getMechanicalState() for node in nodes]
         points = [np.asarray(state.position.value)[:, :3] for state in states if state is not None]
         for k, name in enumerate(self._recorded_names[: len(points)]):
             for path, x in self._starts.items():
                 if f"/{name}/" in f"/{path}" and all(x.shape == y.shape for y in points):
-                    apart = [float(np.abs(x - y).max()) for y in points]
-                    nearest = int(np.argmin(apart))
-                    if apart[nearest] < NEAR_RATIO_MAX * apart[k]:
+                    distances = [float(np.abs(x - y).max()) for y in points]
+                    nearest = int(np.argmin(distances))
+                    if distances[nearest] < NEAR_RATIO_MAX * distances[k]:
                         return [
                             f"{self._source}, column {k} is of '{name}', which was where "
                             f"'{nodes[nearest].getPathName()}' is, and moves "
@@ -126,27 +126,27 @@ class Playback(SceneController):
                         ]
         return []
 
-    def _far(self, nodes: Sequence[Any]) -> list[str]:
-        """Name actuators that are not where they were in the recording, in a body that is."""
+    def _moved_actuators(self, nodes: Sequence[Any]) -> list[str]:
+        """Warn of actuators away from their recorded positions, in a body that has not moved."""
         texts = []
         for k, (name, node) in enumerate(zip(self._recorded_names, nodes, strict=False)):
             state = node.getMechanicalState()
             points = np.empty((0, 3)) if state is None else np.asarray(state.position.value)[:, :3]
-            apart = [
+            distances = [
                 float(np.abs(x - points).max())
                 for path, x in self._starts.items()
                 if f"/{name}/" in f"/{path}" and x.shape == points.shape
             ]
-            if apart and min(apart) > FAR_MIN * self._size_of_same(node) > 0.0:
+            if distances and min(distances) > FAR_MIN * self._size_of_same(node) > 0.0:
                 texts.append(
                     f"{self._source}, column {k} is of '{name}', whose points were up to "
-                    f"{min(apart):.3g} away from those of '{node.getPathName()}', in the same "
+                    f"{min(distances):.3g} away from those of '{node.getPathName()}', in the same "
                     "body. Is it another actuator's?"
                 )
         return texts
 
     def _size_of_same(self, node: Any) -> float:
-        """Size of the body above a node if it is where it was in the recording, else 0 [length]."""
+        """Return the size of the body above a node, or 0 if it has moved [length]."""
         state: Any = next((s for n in node.parents if (s := n.getMechanicalState())), None)
         x: Any = None if state is None else self._starts.get(f"{path_of(state)}.position")
         if x is None or x.shape != np.shape(state.position.value):
@@ -154,8 +154,8 @@ class Playback(SceneController):
         size = float(np.ptp(x, axis=0).max())
         return size if np.abs(x - state.position.value).max() < FAR_MIN * size else 0.0
 
-    def _scale(self, actuator: Any, unit: str, record: Record, where: str) -> float:
-        """Factor from the recording's unit of a column to the scene's unit of the actuator."""
+    def _scale(self, actuator: Any, unit: str, record: Record, column: str) -> float:
+        """Return the factor from a column's recorded unit to the scene's unit of the actuator."""
         if not unit or actuator.getClassName() not in QUANTITIES:
             return 1.0
         quantity, scene = value_quantity(actuator), declared_units(self.root)
@@ -164,7 +164,7 @@ class Playback(SceneController):
         if unit == MULTIPLIER and is_effort(actuator):
             if (dt := record.metadata.get("dt")) and float(dt) != self.dt.value:
                 raise RecordError(
-                    f"{where} holds SOFA's multipliers at dt = {dt}, which are other efforts at "
+                    f"{column} holds SOFA's multipliers at dt = {dt}, which are other efforts at "
                     f"the scene's dt = {self.dt.value:g}. Take an effort, such as inverse.effort."
                 )
             return 1.0
@@ -173,9 +173,9 @@ class Playback(SceneController):
                 return 1.0
             return recorded.in_si(quantity) / scene.in_si(quantity)
         if recorded is None and unit not in (*ALL_QUANTITIES, MULTIPLIER):
-            return 1.0  # nobody knows what it is
+            return 1.0  # the quantity is unknown
         raise RecordError(
-            f"{where} is in {unit}, but '{actuator.getPathName()}' has "
+            f"{column} is in {unit}, but '{actuator.getPathName()}' has "
             f"valueType='{actuator.valueType.value}', a {quantity}"
             f"{'' if recorded is None else f' in {recorded.symbol(quantity)}'}. Give another "
             "channel, or set the valueType of what was recorded."
@@ -183,7 +183,7 @@ class Playback(SceneController):
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """The commands for the end of the step."""
+        """Set the commands for the end of the step."""
         del event
         time = self.time.value + self.dt.value
         for actuator, column, effort in zip(

@@ -1,7 +1,6 @@
-"""What a controller reports of a run: history, tables, markers in a movie.
+"""Report of a controller on a run: history, tables, markers in a movie.
 
-Every `SceneController` may have a `summary`, a `plot` and `markers`: those of this package have
-them like anybody's.
+Every `SceneController` may have a `summary`, a `plot` and `markers`.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ class History:
     time: np.ndarray
     """Time after each step [time], shape (n,)."""
     values: dict[str, list[np.ndarray]]
-    """Value of each output after each step, by its name; texts are arrays without a dimension."""
+    """Values of each output after each step, by name; texts are arrays without a dimension."""
     units: Units | None = None
     """Units of the scene."""
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """An output over time, shape (n, ...); it must have had one shape in all steps."""
+        """Return an output of constant shape over time, shape (n, ...)."""
         return np.array(self.values[name])
 
 
@@ -39,12 +38,12 @@ class Table:
 
     title: str
     columns: tuple[str, ...]
-    """Heads; the first column is a name, columns of numbers follow."""
+    """Headings; the first column is a name, columns of numbers follow."""
     rows: Sequence[tuple[str, ...]]
     caption: str = ""
-    """What stands below it."""
+    """Text below the table."""
     texts: tuple[int, ...] = (0,)
-    """Columns of words, which begin at the left."""
+    """Indices of the columns of text, which are aligned to the left."""
 
 
 class Line(NamedTuple):
@@ -52,7 +51,7 @@ class Line(NamedTuple):
 
     text: str
     level: Literal["plain", "good", "doubt"] = "plain"
-    """Whether it is as it should be, or to be looked at."""
+    """Assessment: neutral, as it should be, or doubtful."""
 
 
 @dataclass(frozen=True)
@@ -64,26 +63,26 @@ class Report:
 
 
 class Summary(ABC):
-    """What a controller reports of a run: derive a dataclass from it; its fields go into JSON."""
+    """Base of a controller's summary of a run: derive a dataclass; its fields go into JSON."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """Whether the controller reached its goals; None where it has none to judge by."""
+        """Verdict on the controller's goals, or None if it has no goals."""
         return None
 
     @abstractmethod
     def report(self, units: dict[str, str]) -> Report:
-        """Report for the command line; `units` has the unit of each quantity."""
+        """Return the report for the command line; `units` has the unit of each quantity."""
 
 
 class Markers(NamedTuple):
     """Markers of a controller in a movie, after a step."""
 
     goals: np.ndarray
-    """Where effectors shall be [length], shape (n, 3)."""
+    """Goals of the effectors [length], shape (n, 3)."""
     tips: np.ndarray
-    """Where they are [length], shape (n, 3), or (0, 3) where that is not known."""
+    """Positions of the effectors [length], shape (n, 3), or (0, 3) if unknown."""
     points: np.ndarray
-    """Where forces act [length], shape (m, 3); m may change from step to step."""
+    """Points at which forces act [length], shape (m, 3); m may change from step to step."""
     forces: np.ndarray
     """The forces [force], shape (m, 3)."""

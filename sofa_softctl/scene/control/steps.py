@@ -1,8 +1,8 @@
 """Steps in SOFA: exceptions of controllers propagate, phases are timed.
 
-SofaPython3 prints what an event method raises and goes on. Here the methods are wrapped, so that
-the first error ends the step and reaches the caller. A controller of our own listens to the events
-of a step, which lie between its phases.
+SofaPython3 prints the error of an event method and continues. Here the methods are wrapped, so
+that the first error ends the step and reaches the caller. An added controller listens to the
+events of a step, which separate its phases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ENDS = {
     "SolveConstraintSystemEndEvent": "constraint solver",
     "AnimateEndEvent": "correction",
 }
-"""The phase that an event ends; what lies between none of them belongs to the mappings."""
+"""Phase that an event ends; the remaining time belongs to the mappings."""
 
 
 class SofaSteps:
@@ -54,10 +54,10 @@ class SofaSteps:
         root.addObject(_listener(Sofa, self._end_phase))
 
     def animate(self, dt: float) -> None:
-        """One step of length dt.
+        """Advance the scene by one step of length dt.
 
         Raises:
-            Exception: the first one that a controller raised in this step.
+            Exception: the first error of a controller in this step.
             DivergedError: a position became NaN or infinite.
         """
         start = float(self._root.time.value)
@@ -74,7 +74,7 @@ class SofaSteps:
                 raise DivergedError.of(state.getPathName(), start, dt, bad)
 
     def reset_controllers(self) -> None:
-        """Call `reset()` of those that have one; warn of others whose attributes have changed."""
+        """Call each `reset()`; warn of controllers without one whose attributes have changed."""
         for controller, start in self._starts.items():
             if hasattr(controller, "reset"):
                 controller.reset()
@@ -90,16 +90,16 @@ class SofaSteps:
         for name in dir(type(controller)):
             method = getattr(controller, name, None) if name.startswith("on") else None
             if callable(method):
-                controller.__dict__[name] = self._guarded(method)
+                controller.__dict__[name] = self._catch_error(method)
 
-    def _guarded(self, method: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def _catch_error(self, method: Callable[[Any], Any]) -> Callable[[Any], None]:
         def call(event: Any) -> None:
             if self._error is not None:
-                return  # the step is lost: what stands there holds the robot
+                return  # the step has failed: the last command holds the robot
             start = perf_counter()
             try:
                 method(event)
-            except BaseException as error:  # SofaPython3 would print Ctrl-C, and go on
+            except BaseException as error:  # SofaPython3 would print Ctrl-C, and continue
                 self._error = error
             self._in_controllers += perf_counter() - start
 
@@ -116,25 +116,25 @@ class SofaSteps:
 
 
 def controllers_of(Sofa: Any, root: Any) -> list[Any]:
-    """The Python controllers of a graph, in its order, without our own listener."""
+    """Return the Python controllers of a graph, in its order, without the phase listener."""
     kind = Sofa.Core.Controller
     return [
-        entry
+        component
         for node in nodes_of(root)
-        for entry in node.objects
-        if isinstance(entry, kind) and type(entry).__name__ != "PhaseListener"
+        for component in node.objects
+        if isinstance(component, kind) and type(component).__name__ != "PhaseListener"
     ]
 
 
 def _listener(Sofa: Any, end_phase: Callable[[str], None]) -> Any:
     class PhaseListener(Sofa.Core.Controller):  # type: ignore[misc, name-defined]
-        """Hears the events between the phases of a step."""
+        """Listener for the events between the phases of a step."""
 
         def __getattr__(self, name: str) -> Any:
-            raise AttributeError(name)  # SOFA searches long for methods that are not there
+            raise AttributeError(name)  # SOFA's search for missing methods is slow
 
         def onEvent(self, event: Any) -> None:
-            """Every event."""
+            """End the phase that an event belongs to."""
             if event["type"] in ENDS:
                 end_phase(event["type"])
 

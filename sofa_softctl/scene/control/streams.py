@@ -1,4 +1,4 @@
-"""Rows with times of their own that a controller adds to recordings."""
+"""Rows with separate times that a controller adds to recordings."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StreamRows:
-    """Rows of one stream, such as the commands that a device was sent since the last step."""
+    """Rows of one stream, such as the commands sent to a device since the last step."""
 
     name: str
     """Name below the controller's: 'robot.command' becomes 'bridge.robot.command'."""
     time: np.ndarray
-    """Time of the simulation that each row belongs to, NaN where none [time], shape (n,)."""
+    """Simulation time of each row, or NaN [time], shape (n,)."""
     clock: np.ndarray
     """Monotonic clock of the computer at each row [s], shape (n,)."""
     values: np.ndarray | Sequence[str]
     """Numbers, shape (n, ...), where ... is the same in all calls; or n texts."""
     unit: str = ""
-    """Unit of the numbers, or in words, such as 'length'; empty: none."""
+    """Unit or quantity of the numbers, such as 'length', or ""."""
     help: str = ""
-    """What they mean, in a sentence."""
+    """Meaning of the values, in a sentence."""
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """Shape of the value of a row; None: a text."""
+        """Shape of the value of a row, or None for a text."""
         return self.values.shape[1:] if isinstance(self.values, np.ndarray) else None
 
 
 def write_rows(
-    writer: RecordWriter, path: str, found: Iterable[StreamRows], units: Units | None
+    writer: RecordWriter, path: str, streams: Iterable[StreamRows], units: Units | None
 ) -> None:
-    """Write rows to a recording, which gets their streams where it lacks them.
+    """Write rows to a recording, and add their streams if they are missing.
 
     Args:
-        writer: Of the recording.
-        path: What the names of the streams begin with, such as 'bridge'.
-        found: The rows.
-        units: Units of the scene; None: it declares none.
+        writer: Writer of the recording.
+        path: Prefix of the streams' names, such as 'bridge'.
+        streams: The rows.
+        units: Units of the scene, or None if it declares none.
 
     Raises:
-        RecordError: As `RecordWriter.write_stream`.
+        RecordError: see `RecordWriter.write_stream`.
     """
-    for rows in found:
-        name = f"{path}.{rows.name}"
+    for stream in streams:
+        name = f"{path}.{stream.name}"
         if name not in writer.streams:
-            unit = symbol(units, rows.unit)
-            writer.add_stream(name, unit=unit, shape=rows.shape, description=rows.help)
-        writer.write_stream(name, rows.time, rows.clock, rows.values)
+            unit = symbol(units, stream.unit)
+            writer.add_stream(name, unit=unit, shape=stream.shape, description=stream.help)
+        writer.write_stream(name, stream.time, stream.clock, stream.values)

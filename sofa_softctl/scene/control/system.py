@@ -1,6 +1,6 @@
 """The constraint system of a step in compliance space, the same on both backends.
 
-The only place that knows SOFA's lambda: what a scene calls effort (force, torque, pressure) is
+Only this module knows SOFA's lambda: the effort of a scene (force, torque, pressure) is
 lambda / effort_factor, whatever dt and integrator are.
 """
 
@@ -14,8 +14,11 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.graph.nodes import nodes_of
 
-BUILT = ("BlockGaussSeidelConstraintSolver", "GenericConstraintSolver with 'ProjectedGaussSeidel'")
-"""What to use instead of a solver that builds no W: SOFA v25.12 and newer, v25.06."""
+SOLVERS_WITH_W = (
+    "BlockGaussSeidelConstraintSolver",
+    "GenericConstraintSolver with 'ProjectedGaussSeidel'",
+)
+"""Solvers that build W: in SOFA v25.12 and newer, in v25.06."""
 
 
 class ComplianceSystem:
@@ -41,44 +44,44 @@ class ComplianceSystem:
         """Number of rows in this step."""
         return len(self.solver.dfree())
 
-    def rows_of(self, components: Sequence[Any]) -> OwnedRows:
-        """The rows of some components, to be asked for in every step."""
-        return OwnedRows(self, components)
+    def rows_of(self, components: Sequence[Any]) -> ComponentRows:
+        """Return the rows of some components, which can be queried in every step."""
+        return ComponentRows(self, components)
 
     def owners(self) -> list[tuple[Any, np.ndarray]]:
-        """Every component that owns rows in this step, with its rows, in the order of the rows.
+        """Return the components that own rows in this step, with their rows, in their order.
 
-        A component's rows reach up to the first row of the next one, so the number of rows of an
-        owner of any kind is found, also of contacts, which come and go.
+        A component's rows end before the first row of the next one, which gives the number of
+        rows of every owner, also of contacts.
         """
-        found = _constraints(self.root)
-        firsts = [int(entry.constraintIndex.value) for entry in found]
+        components = _constraints(self.root)
+        firsts = [int(component.constraintIndex.value) for component in components]
         order = np.argsort(firsts, kind="stable")
         bounds = [*(firsts[i] for i in order), self.size]
         return [
-            (found[i], np.arange(bounds[k], bounds[k + 1]))
+            (components[i], np.arange(bounds[k], bounds[k + 1]))
             for k, i in enumerate(order)
             if bounds[k] < bounds[k + 1]
         ]
 
     def compliance(self, rows: np.ndarray, columns: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """W[rows, columns] in displacement per effort; `factor`: effort factor of each column."""
+        """Return W[rows, columns] [displacement / effort]; `factor`: effort factor per column."""
         scaled: np.ndarray = np.asarray(self.solver.W())[rows[:, None], columns] * factor
         return scaled
 
     def delta_free(self, rows: np.ndarray) -> np.ndarray:
-        """delta of the rows in the free motion, shape (n,)."""
-        found: np.ndarray = np.asarray(self.solver.dfree())[rows]
-        return found
+        """Return delta of the rows in the free motion, shape (n,)."""
+        delta: np.ndarray = np.asarray(self.solver.dfree())[rows]
+        return delta
 
     def set_delta_free(self, rows: np.ndarray, delta: np.ndarray) -> None:
         """Set the free motion of rows, before the solver runs."""
         self.solver.dfree()[rows] = delta
 
-    def delta_by_others(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Contribution of the other rows' multipliers to delta of `rows`, shape (n,)."""
-        W = np.asarray(self.solver.W())[np.ix_(rows, others)]
-        added: np.ndarray = W @ np.asarray(self.solver.lambda_force())[others]
+    def delta_by_others(self, rows: np.ndarray, other_rows: np.ndarray) -> np.ndarray:
+        """Return the contribution of other rows' multipliers to delta of `rows`, shape (n,)."""
+        W = np.asarray(self.solver.W())[np.ix_(rows, other_rows)]
+        added: np.ndarray = W @ np.asarray(self.solver.lambda_force())[other_rows]
         return added
 
     def set_effort(self, rows: np.ndarray, effort: np.ndarray, factor: np.ndarray) -> None:
@@ -86,23 +89,23 @@ class ComplianceSystem:
         self.solver.lambda_force()[rows] = effort * factor
 
     def effort_factor(self, component: Any) -> float:
-        """See the function of that name."""
+        """Return lambda of one unit of effort on a component's rows."""
         return effort_factor(self.root, component)
 
 
-class OwnedRows:
-    """Rows of some components; they are mostly the same from step to step."""
+class ComponentRows:
+    """Rows of some components, cached while the system's layout is unchanged."""
 
     def __init__(self, system: ComplianceSystem, components: Sequence[Any]) -> None:
         self.components = components
         self._system = system
-        self._first = [entry.findData("constraintIndex") for entry in components]
-        self._count = np.array([row_count(entry) for entry in components], dtype=int)
+        self._first = [component.findData("constraintIndex") for component in components]
+        self._count = np.array([row_count(component) for component in components], dtype=int)
         self._known: tuple[int, list[int]] = (-1, [])
         self._rows = self._others = np.empty(0, dtype=int)
 
     def now(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the components in their order, and all other rows, in the present step.
+        """Return the rows of the components in their order, and all other rows, in this step.
 
         Raises:
             SceneError: a component made no rows in this step.
@@ -110,23 +113,23 @@ class OwnedRows:
         size, first = self._system.size, [data.value for data in self._first]
         if (size, first) != self._known:
             self._rows = self._find(size, np.array(first, dtype=int))
-            others = np.ones(size, dtype=bool)
-            others[self._rows] = False
-            self._others = np.flatnonzero(others)
+            is_other = np.ones(size, dtype=bool)
+            is_other[self._rows] = False
+            self._others = np.flatnonzero(is_other)
             self._known = (size, first)
         return self._rows, self._others
 
     def _find(self, size: int, first: np.ndarray) -> np.ndarray:
-        off = [not _is_on(component.getContext()) for component in self.components]
-        over = np.flatnonzero((first + self._count > size) | off)
-        if len(over):
+        is_off = [not _is_on(component.getContext()) for component in self.components]
+        bad = np.flatnonzero((first + self._count > size) | is_off)
+        if len(bad):
             raise SceneError(
-                f"{self.components[over[0]].getPathName()} should own row {first[over[0]]} of the "
+                f"{self.components[bad[0]].getPathName()} should own row {first[bad[0]]} of the "
                 f"constraint system, which has {size}: is it, or its node, switched off?"
             )
         starts = np.repeat(first - np.cumsum(self._count) + self._count, self._count)
-        found: np.ndarray = starts + np.arange(len(starts))
-        return found
+        rows: np.ndarray = starts + np.arange(len(starts))
+        return rows
 
 
 def _is_on(node: Any) -> bool:
@@ -135,7 +138,7 @@ def _is_on(node: Any) -> bool:
 
 
 def effort_factor(root: Any, component: Any) -> float:
-    """lambda of one unit of effort on a component's rows.
+    """Return lambda of one unit of effort on a component's rows.
 
     dt with a second-order integrator (lambda is an impulse), 1 in first order and with explicit
     integrators, 1 / dt with a static solver. Source: the integrators' right-hand sides in SOFA.
@@ -151,7 +154,7 @@ def effort_factor(root: Any, component: Any) -> float:
 
 
 def row_count(component: Any) -> int:
-    """Rows that a stock component makes.
+    """Return the number of rows that a stock component makes.
 
     Raises:
         SceneError: the number of rows of such a component is not known.
@@ -169,23 +172,23 @@ def row_count(component: Any) -> int:
 
 
 def _constraints(root: Any) -> list[Any]:
-    """Every component that may own rows, as SOFA builds them: a node before its children."""
+    """Return the components that may own rows in SOFA's order: a node before its children."""
     return [
-        entry
+        component
         for node in nodes_of(root)
-        for entry in node.objects
-        if entry.findData("constraintIndex") is not None
+        for component in node.objects
+        if component.findData("constraintIndex") is not None
     ]
 
 
 def _constraint_solver(root: Any) -> Any:
-    for entry in root.objects:
-        if callable(getattr(entry, "lambda_force", None)):
-            _check_built(entry)
-            return entry
-        if entry.getClassName().endswith("ConstraintSolver"):
+    for solver in root.objects:
+        if callable(getattr(solver, "lambda_force", None)):
+            _check_builds_W(solver)
+            return solver
+        if solver.getClassName().endswith("ConstraintSolver"):
             raise SceneError(
-                f"{entry.getPathName()} does not give its W to Python: import sofa_softctl (or "
+                f"{solver.getPathName()} does not give its W to Python: import sofa_softctl (or "
                 "Sofa.SofaConstraintSolver) before the scene adds it."
             )
     raise SceneError(
@@ -194,25 +197,25 @@ def _constraint_solver(root: Any) -> Any:
     )
 
 
-def _check_built(solver: Any) -> None:
+def _check_builds_W(solver: Any) -> None:
     kind = solver.getClassName()
     method = getattr(solver.findData("resolutionMethod"), "value", "")
     build = getattr(solver.findData("build_lcp"), "value", True)
     if kind.startswith("Unbuilt") or str(method).startswith("Unbuilt") or not build:
-        how = f" with resolutionMethod='{method}'" if method else ""
-        how = how if build else " with build_lcp=False"
+        setting = f" with resolutionMethod='{method}'" if method else ""
+        setting = setting if build else " with build_lcp=False"
         raise SceneError(
-            f"{solver.getPathName()} is a {kind}{how}, which builds no compliance matrix W: "
-            f"inverse control needs one. Use {' or '.join(BUILT)}."
+            f"{solver.getPathName()} is a {kind}{setting}, which builds no compliance matrix W: "
+            f"inverse control needs one. Use {' or '.join(SOLVERS_WITH_W)}."
         )
 
 
 def _integrator(component: Any) -> Any:
     node = component.getContext()
     while node is not None:
-        for entry in node.objects:
-            if entry.getClassName() in ("EulerImplicitSolver", "StaticSolver"):
-                return entry
+        for solver in node.objects:
+            if solver.getClassName() in ("EulerImplicitSolver", "StaticSolver"):
+                return solver
         parents = list(node.parents)
         node = parents[0] if parents else None
     raise SceneError(f"{component.getPathName()} is moved by no EulerImplicitSolver above it.")

@@ -1,4 +1,4 @@
-"""Units that a scene declares, and what its actuators measure."""
+"""Units that a scene declares, and quantities of its actuators."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sofa_softctl.units import Units
 
 
 def declared_units(root: Any) -> Units | None:
-    """UNITS of the scene's file; of the file of the running line where nobody knows it.
+    """Return UNITS of the scene's file, or of the running file if the scene's is unknown.
 
-    Call it while the scene is made. In runSofa the file is that of the running line.
+    Call it while the scene is made. In runSofa the running file is taken.
 
     Args:
         root: Root of the scene.
 
     Returns:
-        The units; None where the file declares none.
+        The units, or None if the file declares none.
 
     Raises:
-        SceneError: UNITS is not one unit each of length, mass and time.
+        SceneError: UNITS does not have one unit each of length, mass and time.
     """
     try:
         names = getattr(inspect.unwrap(recipe_of(root).create), "__globals__", {})
@@ -35,7 +35,7 @@ def declared_units(root: Any) -> Units | None:
 
 
 class ActuatorQuantities(NamedTuple):
-    """Quantities whose units `units` has."""
+    """Quantities of an actuator's effort and displacement."""
 
     effort: str
     """Quantity of the effort, such as 'pressure'."""
@@ -52,22 +52,22 @@ QUANTITIES = {
     "SurfacePressureConstraint": ActuatorQuantities("pressure", "volume"),
     "SurfacePressureActuator": ActuatorQuantities("pressure", "volume"),
 }
-"""Components that become motors or pumps."""
+"""Quantities by class of component that becomes a motor or pump."""
 MODULUS = ActuatorQuantities("pressure", "volume")
-"""Those of a YoungModulusActuator; effort times displacement is an energy."""
+"""Quantities of a YoungModulusActuator; effort times displacement is an energy."""
 
 
 def quantities_of(component: Any) -> ActuatorQuantities:
-    """Quantities of an actuator."""
+    """Return the quantities of an actuator."""
     return QUANTITIES.get(component.getClassName(), MODULUS)
 
 
 def is_effort(component: Any) -> bool:
-    """Whether a component's Data `value` is an effort, by its `valueType`."""
+    """Return True if a component's Data `value` is an effort, by its `valueType`."""
     return component.valueType.value not in ("displacement", "volumeGrowth")
 
 
 def value_quantity(component: Any) -> str:
-    """Quantity of a component's Data `value`."""
+    """Return the quantity of a component's Data `value`."""
     quantities = quantities_of(component)
     return quantities.effort if is_effort(component) else quantities.displacement

@@ -29,13 +29,13 @@ def equilibrium_map(
     points: Sequence[str] = (),
     parameters: dict[str, Any] | None = None,
 ) -> EquilibriumMap:
-    """Equilibrium of a scene's robot under the tensions of its cables.
+    """Return the equilibrium map of a scene's robot under the tensions of its cables.
 
     Args:
         scene: Scene file or createScene.
         scale: Tension of a control of 1 [force].
-        points: Paths of nodes whose states are watched, such as "/arm/beam".
-        parameters: Of createScene.
+        points: Paths of nodes whose states are outputs, such as "/arm/beam".
+        parameters: Parameters of createScene.
 
     Raises:
         BackendError: this process runs SOFA, which gives no exact tangents.
@@ -44,7 +44,7 @@ def equilibrium_map(
     if find_backend().name != "embedded":
         raise BackendError(
             "Equilibria are sought in the embedded runtime, but this process runs SOFA. Do it in a "
-            "process of its own, such as `softctl plan`, or with SOFTCTL_BACKEND=embedded."
+            "separate process, such as `softctl plan`, or with SOFTCTL_BACKEND=embedded."
         )
     root = Session(scene, parameters=parameters).root
     return EquilibriumMap(root, scale=scale, points=[state_at(root, path) for path in points])

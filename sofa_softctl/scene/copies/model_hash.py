@@ -14,55 +14,56 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.equilibrium.map import EquilibriumMap
 
 VERSION = 2
-"""Counts changes of the hash, and of how equilibria are found."""
-PROBES = 2
-"""Number of shapes at which the equations are compared."""
-BEND = 0.01
+"""Version of the hash and of the solution of equilibria."""
+PROBE_COUNT = 2
+"""Number of shapes at which the equations are compared [-]."""
+BEND_RATIO = 0.01
 """Displacement in these shapes, relative to the robot's size [-]: strains of a few percent."""
-_SUMS = 16
-"""Weighted sums by which forces are compared."""
-_LEAST = 2.0**-12
-"""Share of the largest number of an array below which digits count absolutely [-]."""
+_SUM_COUNT = 16
+"""Number of weighted sums by which forces are compared [-]."""
+_DIGIT_FLOOR = 2.0**-12
+"""Fraction of an array's largest number below which digits count absolutely [-]."""
 
 _WORDS = frozenset("name tags printLog listening src".split())
-"""Data of all components that change no equilibrium."""
+"""Data of all components without effect on equilibria."""
 _MOVING = frozenset(
     "position velocity force externalForce free_position free_velocity reset_position "
     "reset_velocity rest_position size".split()
 )
-"""Data of states that change as the robot moves; rest positions are compared by themselves."""
+"""Data of states that change as the robot moves; rest positions are compared separately."""
 _RUNTIME = frozenset("_where _data _links _context _initialised _outputs _pattern state".split())
 """Attributes of components that the runtime sets."""
 
 
-def model_hash(found: EquilibriumMap) -> str:
-    """Digest of all that enters the equilibria of a map, and their outputs.
+def model_hash(equilibria: EquilibriumMap) -> str:
+    """Return a digest of the equations and outputs of an equilibrium map.
 
-    - Data of states, masses, mappings, force fields and projective constraints, and what of them
-      is no Data: attributes and code of those in Python;
+    It covers
+
+    - Data of states, masses, mappings, force fields and projective constraints, and attributes and
+      code of those in Python;
     - lines: points, pull points and the scale of tensions;
-    - watched points, and nodes that are held;
-    - the equations themselves: forces, lines' lengths and their forces, and watched points, at a
-      few shapes near the rest. That finds what has no Data: weights of mappings, meshes, linked
-      objects.
+    - output points, and fixed nodes;
+    - the equations themselves: forces, lines' lengths and their forces, and output points, at a
+      few shapes near the rest, which covers weights of mappings, meshes, linked objects.
 
-    Names, files, the time step, and where the robot is change nothing. Numbers count to nine
-    digits, forces at these shapes to seven, so that it is the same on other computers.
+    Names, files, the time step, and the present shape change nothing. Numbers count to nine
+    digits, forces at these shapes to seven, so that all computers give the same digest.
 
     Raises:
-        SceneError: An attribute of a component in Python has no content that could be compared.
+        SceneError: An attribute of a component in Python has no comparable content.
     """
-    content, system = Fingerprint(_plain), found.system
+    content, system = Fingerprint(_as_plain), equilibria.system
     states = [*system.states, *system.mapped]
     number = {id(state): k for k, state in enumerate(states)}
     roles = (states, system.masses, system.mappings, system.force_fields, system.projective)
-    parts = [[_checked(content, part) for part in role] for role in roles]
+    parts = [[_component_digest(content, part) for part in role] for role in roles]
     gravity = [mass._context._data["gravity"].get() for mass in system.masses]  # type: ignore[union-attr]
-    lines = [(number[id(line.state)], *_path(line.cable)) for line in found.lines]
-    watched = [number.get(id(state)) for state in found.watched]
+    lines = [(number[id(line.state)], *_path(line.cable)) for line in equilibria.lines]
+    watched = [number.get(id(state)) for state in equilibria.watched]
     rest = [_positions(state._data["rest_position"].get()) for state in states]
-    start, equations = _positions(found.rest), list(_equations(found))
-    model = (parts, gravity, system.fixed, lines, found.scale, watched, rest, start, equations)
+    start, equations = _positions(equilibria.rest), list(_equations(equilibria))
+    model = (parts, gravity, system.fixed, lines, equilibria.scale, watched, rest, start, equations)
     return content.of(("equilibrium", VERSION, model))
 
 
@@ -70,39 +71,35 @@ def _path(cable: Any) -> tuple[Any, ...]:
     return cable.indices.get(), cable.pullPoint.get(), cable.hasPullPoint.get()
 
 
-def _checked(content: Fingerprint, part: Component) -> str:
-    """Digest of a component.
-
-    Raises:
-        SceneError: It has an attribute without content, which the message names.
-    """
+def _component_digest(content: Fingerprint, part: Component) -> str:
+    """Return the digest of a component; SceneError for an attribute without content."""
     try:
         return content.of(part)
     except TypeError as error:
         names = [name for name, value in _attributes(part).items() if not _has_digest(value)]
-        what = f"the attribute '{names[0]}'" if names else "code"
+        subject = f"the attribute '{names[0]}'" if names else "code"
         raise part.fault(
-            f"has {what} by which models cannot be told apart ({error}), so that equilibria "
+            f"has {subject} by which models cannot be told apart ({error}), so that equilibria "
             "cannot be kept. Give it numbers, arrays or texts, or plan without a store."
         ) from error
 
 
 def _has_digest(value: Any) -> bool:
     try:
-        Fingerprint(_plain).of(value)
+        Fingerprint(_as_plain).of(value)
     except TypeError:
         return False
     return True
 
 
-def _plain(value: Any) -> Any:
-    """What stands for objects of scenes."""
+def _as_plain(value: Any) -> Any:
+    """Return plain content for an object of a scene."""
     if isinstance(value, Data):
         return ("Data", value.get())
     if isinstance(value, Component):
         data = {name: value._data[name].get() for name in _names(value)}
         return (type(value), data, _attributes(value))
-    if isinstance(value, Base):  # a node; its objects take part by themselves, or do not
+    if isinstance(value, Base):  # a node; its objects are hashed separately
         return ("node",)
     return value
 
@@ -121,39 +118,39 @@ def _attributes(part: Component) -> dict[str, Any]:
     return {name: value for name, value in vars(part).items() if name not in _RUNTIME}
 
 
-def _equations(found: EquilibriumMap) -> Iterator[Any]:
-    """What the balance of forces and the outputs are at some shapes; the map is left as it was."""
-    x, tensions = found.positions(), [line.tension for line in found.lines]
+def _equations(equilibria: EquilibriumMap) -> Iterator[Any]:
+    """Yield digests of forces and outputs at some shapes; the map's state is restored."""
+    x, tensions = equilibria.positions(), [line.tension for line in equilibria.lines]
     rng = np.random.default_rng(0)
-    weights = rng.integers(-1000, 1000, (_SUMS, found.rest.size))
+    weights = rng.integers(-1000, 1000, (_SUM_COUNT, equilibria.rest.size))
     try:
-        found.pull(np.zeros(found.dimension))
-        for _ in range(PROBES):
-            found.place(found.rest + _bend(found, rng))
-            forces = [found.residual(), *map(found.line_force, found.lines)]
-            yield [_sums(weights, force) for force in forces]
-            yield [line.measure() for line in found.lines]
-            yield [_positions(state._data["position"].get()) for state in found.watched]
+        equilibria.pull(np.zeros(equilibria.dimension))
+        for _ in range(PROBE_COUNT):
+            equilibria.place(equilibria.rest + _bend(equilibria, rng))
+            forces = [equilibria.residual(), *map(equilibria.line_force, equilibria.lines)]
+            yield [_force_digest(weights, force) for force in forces]
+            yield [line.measure() for line in equilibria.lines]
+            yield [_positions(state._data["position"].get()) for state in equilibria.watched]
     finally:
-        for line, tension in zip(found.lines, tensions, strict=True):
+        for line, tension in zip(equilibria.lines, tensions, strict=True):
             line.tension = tension
-        found.place(x)
+        equilibria.place(x)
 
 
-def _bend(found: EquilibriumMap, rng: np.random.Generator) -> np.ndarray:
-    """A smooth displacement, quadratic in the place [length], shape (n, 3)."""
-    place = (found.rest - found.rest.min(axis=0)) / found.size
+def _bend(equilibria: EquilibriumMap, rng: np.random.Generator) -> np.ndarray:
+    """Return a smooth displacement, quadratic in the position [length], shape (n, 3)."""
+    x = (equilibria.rest - equilibria.rest.min(axis=0)) / equilibria.size
     linear, quadratic = rng.integers(-100, 100, (2, 3, 3)) / 100.0
-    bent: np.ndarray = BEND * found.size * (place @ linear + place**2 @ quadratic)
-    return bent
+    displacement: np.ndarray = BEND_RATIO * equilibria.size * (x @ linear + x**2 @ quadratic)
+    return displacement
 
 
-def _sums(weights: np.ndarray, force: np.ndarray) -> tuple[int, bytes]:
-    """Weighted sums of forces, to seven digits of the whole force."""
+def _force_digest(weights: np.ndarray, force: np.ndarray) -> tuple[int, bytes]:
+    """Return weighted sums of forces, to seven digits of the norm."""
     _, size = np.frexp(1.2360679775 * float(np.linalg.norm(np.nan_to_num(force))))
     sums = np.ldexp(weights @ np.nan_to_num(force).ravel(), 15 - int(size))
     return int(size), np.floor(sums + 0.236).astype("<i8").tobytes()
 
 
 def _positions(x: np.ndarray) -> list[bytes]:
-    return rounded(x, least=_LEAST * float(np.abs(x).max(initial=0.0)))
+    return rounded(x, least=_DIGIT_FLOOR * float(np.abs(x).max(initial=0.0)))

@@ -1,4 +1,4 @@
-"""Rollouts on a copy of a scene: in this process, or in another one of the embedded runtime."""
+"""Rollouts on a copy of a scene, in this process or in one with the embedded runtime."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.copies.state import SceneState, put_motion, state_of
 from sofa_softctl.scene.graph.nodes import keep_devices_closed
-from sofa_softctl.scene.graph.recipe import Recipe, recipe_of, written
+from sofa_softctl.scene.graph.recipe import Recipe, recipe_of, serialize_recipe
 
 LAST_LINES = 6
-"""Lines of what a process printed that are shown when it ends by itself."""
+"""Number of output lines shown of a process that ended without being stopped."""
 _PROGRAM = "from sofa_softctl.scene.copies.rollout import serve; serve()"
 
 
 class CopyProcess:
-    """A copy of a running scene in a process of its own, which ends with this object.
+    """A copy of a running scene in a child process, which ends with this object.
 
     Args:
         root: Root of the scene that runs, on either backend.
@@ -37,9 +37,9 @@ class CopyProcess:
 
     def __init__(self, root: Any) -> None:
         self.original = root
-        recipe = written(recipe_of(root))
+        recipe = serialize_recipe(recipe_of(root))
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, as long as the process
-        self._process = _started(self._log)
+        self._process = _start_process(self._log)
         self._end = weakref.finalize(self, _end, self._process, self._log)
         self._ask((first_calls(leave_out="backend"), recipe))
 
@@ -48,14 +48,14 @@ class CopyProcess:
         return state_of(self.original)
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """See `rollout.Copy`; function, arguments and result are pickled."""
+        """Return work(scene, *arguments), see `Copy.run`; all are pickled."""
         return self._ask((work, arguments))
 
     def _ask(self, question: Any) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             message = pickle.dumps(question)
-        except Exception as error:  # pickle raises whatever an object's own methods raise
+        except Exception as error:  # pickle passes on the errors of an object's methods
             raise SceneError(
                 "the scene's parameters, or what its controllers' snapshot() gives, cannot be sent "
                 f"to the process of its copy: {error}"
@@ -63,10 +63,10 @@ class CopyProcess:
         try:
             self._process.stdin.write(message)
             self._process.stdin.flush()
-            good, answer = pickle.load(self._process.stdout)
+            is_answer, answer = pickle.load(self._process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             raise SceneError(f"the process of the scene's copy ended: {self._said()}") from error
-        if not good:
+        if not is_answer:
             raise SceneError(f"the scene's copy in the embedded runtime failed: {answer}")
         return answer
 
@@ -77,8 +77,8 @@ class CopyProcess:
         return " / ".join(lines[-LAST_LINES:]) or f"exit status {self._process.returncode}"
 
 
-def _started(log: IO[bytes]) -> subprocess.Popen[bytes]:
-    paths = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+def _start_process(log: IO[bytes]) -> subprocess.Popen[bytes]:
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     environment = {**os.environ, "SOFTCTL_BACKEND": "embedded", "PYTHONPATH": paths}
     try:
         return subprocess.Popen(
@@ -97,27 +97,27 @@ def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     process.wait()
     for file in (process.stdin, process.stdout, log):
         if file is not None:
-            with contextlib.suppress(BrokenPipeError):  # a question that the process never read
+            with contextlib.suppress(BrokenPipeError):  # a question that was never read
                 file.close()
 
 
 def serve() -> None:
-    """The process: makes the scene that its input names, then does work on it until that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, whose end closes input
+    """Build the scene that stdin names and do work on it until stdin ends; runs in the child."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes stdin
     answers, questions = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
-    os.dup2(2, 1)  # what is printed must not mix in
-    copied: Any = None
+    os.dup2(2, 1)  # prints must not mix with answers
+    scene: Any = None
     while True:
         try:
             question = pickle.load(questions)
         except EOFError:
             return
         try:
-            if copied is None:
-                copied, answer = _made(question), None
+            if scene is None:
+                scene, answer = _build_copy(question), None
             else:
                 work, arguments = question
-                answer = work(copied, *arguments)
+                answer = work(scene, *arguments)
             message = pickle.dumps((True, answer))
         except Exception as error:
             name = "" if isinstance(error, SoftctlError) else f"{type(error).__name__}: "
@@ -126,11 +126,7 @@ def serve() -> None:
         answers.flush()
 
 
-def _made(question: tuple[list[Callable[[], Any]], Any]) -> Any:
-    from sofa_softctl.scene.backend.backend import find_backend
-
-    pass
-
+def _build_copy(question: tuple[list[Callable[[], Any]], Any]) -> Any:
     first, recipe = question
     find_backend("embedded")
     for call in first:  # plugins
@@ -139,27 +135,27 @@ def _made(question: tuple[list[Callable[[], Any]], Any]) -> Any:
 
 
 class Copy(Protocol):
-    """A copy of a running scene, wherever it lives."""
+    """A copy of a running scene, in this process or another one."""
 
     def state(self) -> Any:
         """The present state of the scene that runs."""
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Result of work(copied, *arguments), where `copied` is the `CopiedScene`.
+        """Return work(scene, *arguments), where `scene` is the `CopiedScene`.
 
         Args:
             work: A function of a module.
-            arguments: For the function.
+            arguments: Passed to the function.
 
         Raises:
-            SceneError: It failed.
+            SceneError: The function failed.
         """
 
 
 def copy_of(root: Any) -> Copy:
-    """A copy of a running scene, made by the same createScene with the same parameters.
+    """Return a copy of a running scene, made by the same createScene with the same parameters.
 
-    It is in this process where that runs the embedded runtime, and in one of its own beside SOFA.
+    It is in this process with the embedded runtime, and in a child process with SOFA.
 
     Args:
         root: Root of the scene that runs.
@@ -169,16 +165,14 @@ def copy_of(root: Any) -> Copy:
     """
     if find_backend().name == "embedded":
         return SceneCopy(root)
-    pass
-
     return CopyProcess(root)
 
 
 class CopiedScene:
-    """A scene of the embedded runtime that takes the states of another one of the same recipe.
+    """A scene of the embedded runtime that can be set to states of another one with its recipe.
 
     Args:
-        recipe: How to make it.
+        recipe: Recipe of the scene.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -191,15 +185,15 @@ class CopiedScene:
         self._start = snapshot.take(self.root)
 
     def twin(self, path: str) -> Any:
-        """The object at a path of the scene."""
+        """Return the object at a path of the scene."""
         for node in self.root.walk(everything=True):
-            for entry in node.objects:
-                if entry.getPathName() == path:
-                    return entry
+            for component in node.objects:
+                if component.getPathName() == path:
+                    return component
         raise SceneError(f"the copy of the scene has no '{path}'")
 
     def put(self, state: Any) -> None:
-        """Bring the copy into a state of the scene: `SceneState`, or a snapshot of the runtime."""
+        """Set the copy to a state of the scene: `SceneState`, or a snapshot of the runtime."""
         from sofa_softctl.runtime.simulation import snapshot
 
         if isinstance(state, SceneState):
@@ -208,19 +202,19 @@ class CopiedScene:
             return
         try:
             snapshot.put_back(self.root, state)
-        except SceneError:  # objects of contacts that only one of the two has met so far
+        except SceneError:  # objects of contacts that only one of the two has had
             snapshot.put_back_known(self.root, state)
             self.step()
             snapshot.put_back_known(self.root, state)
 
     def step(self) -> None:
-        """One step of the copy."""
+        """Advance the copy by one step."""
         simulation: Any = find_backend().Sofa.Simulation
         simulation.animate(self.root, float(self.root.dt.value))
 
 
 class SceneCopy(CopiedScene):
-    """A copy in the same process: bit for bit what the scene itself does.
+    """A copy in the same process, which moves bit for bit as the scene.
 
     Args:
         root: Root of the scene that runs.
@@ -240,5 +234,5 @@ class SceneCopy(CopiedScene):
         return snapshot.take(self.original)
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Result of work(copied, *arguments), where `copied` is the `CopiedScene`."""
+        """Return work(self, *arguments)."""
         return work(self, *arguments)

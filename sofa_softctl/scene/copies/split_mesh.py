@@ -1,4 +1,4 @@
-"""Scenes whose tetrahedra are split in eight: what must stay as it is on the mesh of the scene."""
+"""Scenes with tetrahedra split in eight: fixed nodes and checks against the original mesh."""
 
 from __future__ import annotations
 
@@ -14,39 +14,43 @@ from sofa_softctl.runtime.components.spring.rest_shape import RestShapeSpringsFo
 ADVICE = (
     "Give the problem `finer_mesh`, parameters of createScene with which its mesh is twice as fine."
 )
-SAME = 1e-9
-"""Relative difference of masses and volumes that counts as rounding."""
+ROUNDING_TOLERANCE = 1e-9
+"""Relative difference of masses and volumes that counts as rounding [-]."""
 
 
 def centres_of_whole(x: np.ndarray, elements: np.ndarray, parts: int) -> np.ndarray:
-    """Centres of the tetrahedra that were split, one for each part, shape (m, 3).
+    """Return the centre of the original tetrahedron of each part, shape (m, 3).
 
     Args:
-        x: Nodes at rest, shape (n, 3).
-        elements: Parts, those of each tetrahedron together, shape (m, 4).
-        parts: Number of parts of each; 1: not split.
+        x: Nodes at rest [length], shape (n, 3).
+        elements: Parts, grouped by tetrahedron, shape (m, 4).
+        parts: Number of parts per tetrahedron, or 1 without a split.
     """
     centres: np.ndarray = x[elements].mean(axis=1)
     if parts == 1 or len(centres) % parts:  # the latter is refused by `check_split`
         return centres
-    whole = centres.reshape(-1, parts, 3).mean(axis=1)  # parts have the same volume
-    found: np.ndarray = np.repeat(whole, parts, axis=0)
-    return found
+    wholes = centres.reshape(-1, parts, 3).mean(axis=1)  # parts have the same volume
+    repeated: np.ndarray = np.repeat(wholes, parts, axis=0)
+    return repeated
 
 
 def hold_between(root: Any) -> None:
-    """Hold the new nodes of edges between two held nodes: numbers in a scene name old ones only."""
-    every = [one for node in root.walk() for one in node.of("loader")]
-    loaders = [one for one in every if isinstance(one, MeshLoader) and one.split_ends]
+    """Fix the new nodes of edges between two fixed nodes; a scene numbers only old nodes."""
+    candidates = [candidate for node in root.walk() for candidate in node.of("loader")]
+    loaders = [
+        candidate
+        for candidate in candidates
+        if isinstance(candidate, MeshLoader) and candidate.split_ends
+    ]
     for node in root.walk():
         for fixed in node.of("projective constraint"):
-            loader = next((one for one in loaders if _carries(one, fixed)), None)
+            loader = next((candidate for candidate in loaders if _carries(candidate, fixed)), None)
             if loader is not None:
                 _hold(fixed, loader)
 
 
 def _carries(loader: MeshLoader, fixed: Any) -> bool:
-    """Whether a constraint acts on the nodes of a loader's mesh."""
+    """Return True if a constraint acts on the nodes of a loader's mesh."""
     if not isinstance(fixed, FixedProjectiveConstraint):
         return False
     rest, points = fixed.state._data["rest_position"].get(), loader._data["position"].get()
@@ -54,13 +58,13 @@ def _carries(loader: MeshLoader, fixed: Any) -> bool:
 
 
 def _hold(fixed: Any, loader: MeshLoader) -> None:
-    given = fixed.indices.get()
-    held = np.zeros(len(loader._data["position"].get()), dtype=bool)
-    held[given] = True
+    indices = fixed.indices.get()
+    is_held = np.zeros(len(loader._data["position"].get()), dtype=bool)
+    is_held[indices] = True
     for first, ends in loader.split_ends:
-        held[first : first + len(ends)] |= held[ends].all(axis=1)
-    if held.sum() > len(np.unique(given)):
-        fixed.indices.value = np.flatnonzero(held).tolist()
+        is_held[first : first + len(ends)] |= is_held[ends].all(axis=1)
+    if is_held.sum() > len(np.unique(indices)):
+        fixed.indices.value = np.flatnonzero(is_held).tolist()
 
 
 def check_split(whole: Any, parts: Any) -> None:
@@ -71,24 +75,24 @@ def check_split(whole: Any, parts: Any) -> None:
         parts: StepModel of the same scene, tetrahedra split once.
 
     Raises:
-        IdentificationError: Tetrahedra do not come from a loader, in its order; masses differ; or
+        IdentificationError: Tetrahedra are not those of a loader, in its order; masses differ; or
             springs act on single nodes.
     """
-    for one, other in zip(whole.solids, parts.solids, strict=True):
-        if not _in_eight(one, other):
+    for coarse, fine in zip(whole.solids, parts.solids, strict=True):
+        if not _is_split_in_eight(coarse, fine):
             raise IdentificationError(
-                f"{one.describe()} has {len(one.elements)} tetrahedra that are not those of a mesh "
-                f"file, in its order, so that they cannot be split in eight. {ADVICE}"
+                f"{coarse.describe()} has {len(coarse.elements)} tetrahedra that are not those of "
+                f"a mesh file, in its order, so that they cannot be split in eight. {ADVICE}"
             )
     if not whole.solids:
         raise IdentificationError(f"The scene has no tetrahedra to be split in eight. {ADVICE}")
     masses = zip(whole.step.system.masses, parts.step.system.masses, strict=True)
-    for one, other in masses:
-        before, after = whole.masses[one.getPathName()], parts.masses[other.getPathName()]
-        if abs(after - before) > SAME * before:
+    for coarse, fine in masses:
+        mass, fine_mass = whole.masses[coarse.getPathName()], parts.masses[fine.getPathName()]
+        if abs(fine_mass - mass) > ROUNDING_TOLERANCE * mass:
             raise IdentificationError(
-                f"{one.describe()} gives mass to single nodes: {before:.4g} in all, {after:.4g} "
-                f"with a finer mesh. Give totalMass or massDensity there. {ADVICE}"
+                f"{coarse.describe()} gives mass to single nodes: {mass:.4g} in all, "
+                f"{fine_mass:.4g} with a finer mesh. Give totalMass or massDensity there. {ADVICE}"
             )
     for field in parts.step.force_fields:
         if isinstance(field, RestShapeSpringsForceField):
@@ -98,11 +102,11 @@ def check_split(whole: Any, parts: Any) -> None:
             )
 
 
-def _in_eight(one: Any, other: Any) -> bool:
-    """Whether each eight tetrahedra of a field fill one of another."""
-    if len(other.elements) != 8 * len(one.elements):
+def _is_split_in_eight(coarse: Any, fine: Any) -> bool:
+    """Return True if each eight tetrahedra of the fine field fill one of the coarse field."""
+    if len(fine.elements) != 8 * len(coarse.elements):
         return False
-    centres = one.x0[one.elements].mean(axis=1)
-    size = float(np.ptp(one.x0, axis=0).max())
-    found = centres_of_whole(other.x0, other.elements, 8)[::8]
-    return bool(np.abs(found - centres).max(initial=0.0) <= SAME * size)
+    centres = coarse.x0[coarse.elements].mean(axis=1)
+    size = float(np.ptp(coarse.x0, axis=0).max())
+    fine_centres = centres_of_whole(fine.x0, fine.elements, 8)[::8]
+    return bool(np.abs(fine_centres - centres).max(initial=0.0) <= ROUNDING_TOLERANCE * size)

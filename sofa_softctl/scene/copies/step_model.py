@@ -59,29 +59,29 @@ __all__ = [
 ]
 
 Box = Sequence[float]
-"""xmin, ymin, zmin, xmax, ymax, zmax, as BoxROI has it."""
+"""xmin, ymin, zmin, xmax, ymax, zmax [length], as in BoxROI."""
 
 
 class StepModel:
     """A scene in the embedded runtime, with its outputs and its differentiable parameters.
 
-    Components are named by their paths, such as "/finger/fem"; where a scene has only one of a
-    kind the path may be left out.
+    Components are named by their paths, such as "/finger/fem"; the path of the only component of
+    a kind may be omitted.
 
     Args:
         scene: Scene file or createScene.
-        parameters: Of createScene.
-        driven: Paths of the cables and cavities that are driven, with whether each is by
-            displacement: a length or a growth of the volume.
-        stiff: Whether steps have the stiffness that their tensions give to the driven cables, see
+        parameters: Parameters of createScene.
+        driven: Paths of the driven cables and cavities, with True if driven by displacement, a
+            length or a growth of the volume.
+        stiff: Whether steps include the geometric stiffness of the driven cables, see
             `LineStiffness`.
-        dt: Length of a step, in place of the scene's [time].
-        split: How often each tetrahedron of the scene's mesh files is split in eight; regions and
-            fixed nodes stay what they are, see `scene.split_mesh`.
+        dt: Length of a step, instead of the scene's [time].
+        split: Number of times that the tetrahedra of the scene's mesh files are split in eight;
+            regions and fixed nodes are unchanged, see `scene.split_mesh`.
 
     Raises:
         BackendError: This process runs SOFA, which gives no derivatives.
-        SceneError: There is no such component, or one whose derivative is not known.
+        SceneError: A component does not exist, or its derivative is not known.
     """
 
     def __init__(
@@ -97,11 +97,11 @@ class StepModel:
         if find_backend().name != "embedded":
             raise BackendError(
                 "Derivatives of a simulation come from the embedded runtime, but this process runs "
-                "SOFA. Identify in a process of its own, or with SOFTCTL_BACKEND=embedded."
+                "SOFA. Identify in a separate process, or with SOFTCTL_BACKEND=embedded."
             )
         fields: list[Any] = []
 
-        def built(root: Any) -> None:
+        def add_to_root(root: Any) -> None:
             self.root: Any = root
             if dt is not None:
                 root.dt.value = dt
@@ -112,15 +112,15 @@ class StepModel:
 
         self.split = split
         with volumes_split(split):
-            self.units = Session(scene, parameters=parameters, add=built).units
+            self.units = Session(scene, parameters=parameters, add=add_to_root).units
         if split:
             hold_between(self.root)
         drives = [self.drive(path) for path, _ in driven]
         imposed = [by_displacement for _, by_displacement in driven]
         self.step = ImplicitStep(self.root, drives, imposed, stiffness=fields)
         masses = self.step.system.masses
-        self.masses = {one.getPathName(): float(one._data["totalMass"].get()) for one in masses}
-        """Total masses by path as the scene has them, whatever parameters are set later [mass]."""
+        self.masses = {mass.getPathName(): float(mass._data["totalMass"].get()) for mass in masses}
+        """Total masses of the scene by path, before parameters are set [mass]."""
 
     @property
     def solids(self) -> list[SolidForceField]:
@@ -128,20 +128,20 @@ class StepModel:
         return self._all("force field", SolidForceField)
 
     def cable(self, path: str | None = None) -> Cable:
-        """The cable at a path."""
-        found: Cable = self._pick(self._all("constraint", Cable), path, "cable")
-        return found
+        """Return the cable at a path."""
+        match: Cable = self._pick(self._all("constraint", Cable), path, "cable")
+        return match
 
     def cavity(self, path: str | None = None) -> Cavity:
-        """The cavity at a path."""
-        found: Cavity = self._pick(self._all("constraint", Cavity), path, "cavity")
-        return found
+        """Return the cavity at a path."""
+        match: Cavity = self._pick(self._all("constraint", Cavity), path, "cavity")
+        return match
 
     def drive(self, path: str) -> Cable | Cavity:
-        """The cable or cavity at a path."""
-        found = [*self._all("constraint", Cable), *self._all("constraint", Cavity)]
-        driven: Cable | Cavity = self._pick(found, path, "cable or cavity")
-        return driven
+        """Return the cable or cavity at a path."""
+        candidates = [*self._all("constraint", Cable), *self._all("constraint", Cavity)]
+        match: Cable | Cavity = self._pick(candidates, path, "cable or cavity")
+        return match
 
     def moduli(
         self,
@@ -150,14 +150,14 @@ class StepModel:
         boxes: Sequence[Box] = (),
         elements: Sequence[int] | None = None,
     ) -> Region:
-        """Young's modulus of those tetrahedra whose centre at rest is in one of some boxes.
+        """Return Young's modulus of the tetrahedra whose centre at rest is in one of some boxes.
 
-        That of a hyperelastic material is its modulus at rest; all of its parameters scale with it.
+        For a hyperelastic material it is the modulus at rest, with which all parameters scale.
 
         Args:
-            path: Force field.
-            boxes: Without any: all tetrahedra.
-            elements: Numbers of tetrahedra, instead of boxes; of the scene's mesh, not of parts.
+            path: Path of the force field.
+            boxes: Boxes; none selects all tetrahedra.
+            elements: Numbers of tetrahedra in the scene's mesh before a split, instead of boxes.
         """
         field: Any = self._pick(self.solids, path, "elastic force field")
         chosen = _elements(field, boxes, elements, 8**self.split)
@@ -173,14 +173,14 @@ class StepModel:
         boxes: Sequence[Box] = (),
         elements: Sequence[int] | None = None,
     ) -> Region:
-        """A parameter of a hyperelastic material in a region.
+        """Return a parameter of a hyperelastic material in a region.
 
         Args:
-            name: Its name, such as 'mu'.
-            path, boxes, elements: As for `moduli`.
+            name: Name of the parameter, such as 'mu'.
+            path, boxes, elements: See `moduli`.
         """
-        found = self._all("force field", HyperelasticForceField)
-        field: HyperelasticForceField = self._pick(found, path, "hyperelastic force field")
+        fields = self._all("force field", HyperelasticForceField)
+        field: HyperelasticForceField = self._pick(fields, path, "hyperelastic force field")
         if name not in field.parameter_names:
             raise IdentificationError(
                 f"{field.describe()} has no parameter '{name}'. Its material has: "
@@ -190,29 +190,29 @@ class StepModel:
         return MaterialParameter(field, number, _elements(field, boxes, elements, 8**self.split))
 
     def poisson_ratio(self, *, path: str | None = None) -> StepParameter:
-        """Poisson's ratio of a force field."""
+        """Return Poisson's ratio of a force field."""
         field = self._pick(self.solids, path, "elastic force field")
         if not isinstance(field, ElasticForceField):
             raise IdentificationError(
-                f"{field.describe()} has no Poisson's ratio of its own: identify a parameter of "
+                f"{field.describe()} has no Poisson's ratio: identify a parameter of "
                 f"its material, one of {', '.join(field.parameter_names)}."
             )
         return PoissonRatio(field)
 
     def total_mass(self, *, path: str | None = None) -> StepParameter:
-        """A mass as a whole."""
+        """Return the total mass of a mass component."""
         return TotalMass(self._pick(self.step.system.masses, path, "mass"))
 
     def rayleigh_mass(self) -> StepParameter:
-        """The integrator's damping in proportion to the mass."""
+        """Return the integrator's damping in proportion to the mass."""
         return RayleighMass(self.step.ode)
 
     def rayleigh_stiffness(self) -> StepParameter:
-        """The integrator's damping in proportion to the stiffness."""
+        """Return the integrator's damping in proportion to the stiffness."""
         return RayleighStiffness(self.step.ode)
 
     def point(self, path: str, index: int = 0) -> sparse.csr_array:
-        """Weights of the robot's nodes in a point of the state of a node, shape (1, n)."""
+        """Return the weights of the robot's nodes in a point of a node's state, shape (1, n)."""
         points = self.points(path)
         if not 0 <= index < points.shape[0]:
             count = points.shape[0]
@@ -220,12 +220,12 @@ class StepModel:
         return points[[index]]
 
     def points(self, path: str) -> sparse.csr_array:
-        """Weights of the robot's nodes in all points of the state of a node, shape (p, n)."""
+        """Return the weights of the robot's nodes in all points of a state, shape (p, n)."""
         states = {n.getPathName(): n.getMechanicalState() for n in nodes_of(self.root)}
         state = states.get(path)
         if state is None:
-            known = ", ".join(name for name, entry in states.items() if entry is not None)
-            raise SceneError(f"No node '{path}' with a state. Known: {known}.")
+            names = ", ".join(name for name, item in states.items() if item is not None)
+            raise SceneError(f"No node '{path}' with a state. Known: {names}.")
         system = self.step.system
         known_here = id(state) in system.offset or id(state) in system.mapping_of
         if not known_here or not all(m.weighted for m in mappings_above(state, system)):
@@ -233,7 +233,7 @@ class StepModel:
         return sparse.csr_array(total_jacobian(state, system)[::3, ::3])
 
     def attached(self, points: np.ndarray) -> sparse.csr_array:
-        """Weights of the robot's nodes in points that its tetrahedra carry from rest on, (p, n)."""
+        """Return the weights of the robot's nodes in points carried by tetrahedra, (p, n)."""
         if not self.solids:
             raise SceneError("The scene has no tetrahedra that could carry markers.")
         field = self.solids[0]
@@ -247,71 +247,69 @@ class StepModel:
         return sparse.csr_array((weights.ravel(), (rows, nodes)), shape=shape)
 
     def outside(self, weights: sparse.csr_array) -> np.ndarray:
-        """Distance of points to the robot's tetrahedra at the start [length], shape (p,).
+        """Return the distance of points to the robot's initial tetrahedra [length], shape (p,).
 
         Args:
-            weights: Of the robot's nodes in each point, shape (p, n).
+            weights: Weights of the robot's nodes in each point [-], shape (p, n).
         """
         points = np.ascontiguousarray(weights @ self.step.x0)
-        found = np.full(len(points), np.inf)
+        distance = np.full(len(points), np.inf)
         for field in self.solids:
             begin = self.step.system.offset[id(field.state)]
             x = np.ascontiguousarray(self.step.x0[begin : begin + len(field.x0)])
             elements = np.ascontiguousarray(field.elements)
             best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
             locate(points, x, elements, best, inner)
-            away = distances(points, x, boundary_triangles(elements))
-            beyond = np.maximum(-inner.min(axis=1), inner.sum(axis=1) - 1.0)
-            found = np.minimum(found, np.where(beyond <= 0.0, 0.0, away))
-        return found
+            gap = distances(points, x, boundary_triangles(elements))
+            excess = np.maximum(-inner.min(axis=1), inner.sum(axis=1) - 1.0)
+            distance = np.minimum(distance, np.where(excess <= 0.0, 0.0, gap))
+        return distance
 
     @property
     def extent(self) -> float:
-        """Of the robot as the scene starts, along the axis where it is longest [length]."""
+        """Largest side of the robot's box at the start [length]."""
         return float(np.ptp(self.step.x0, axis=0).max())
 
     def _all(self, category: str, kind: Any) -> list[Any]:
-        entries = (entry for node in self.root.walk() for entry in node.of(category))
-        return [entry for entry in entries if isinstance(entry, kind)]
+        components = (component for node in self.root.walk() for component in node.of(category))
+        return [component for component in components if isinstance(component, kind)]
 
-    def _pick(self, found: Sequence[Any], path: str | None, what: str) -> Any:
-        if path is None and len(found) == 1:
-            return found[0]
-        for entry in found:
-            if entry.getPathName() == path:
-                return entry
-        known = ", ".join(entry.getPathName() for entry in found) or "none"
-        asked = f"has no {what} '{path}'" if path else f"has {len(found)} of the kind: {what}"
-        raise SceneError(f"The scene {asked}. Name one of: {known}.")
+    def _pick(self, components: Sequence[Any], path: str | None, kind: str) -> Any:
+        if path is None and len(components) == 1:
+            return components[0]
+        for component in components:
+            if component.getPathName() == path:
+                return component
+        names = ", ".join(component.getPathName() for component in components) or "none"
+        problem = (
+            f"has no {kind} '{path}'" if path else f"has {len(components)} of the kind: {kind}"
+        )
+        raise SceneError(f"The scene {problem}. Name one of: {names}.")
 
 
 def _elements(
     field: SolidForceField, boxes: Sequence[Box], elements: Sequence[int] | None, parts: int
 ) -> np.ndarray:
-    """Numbers of the tetrahedra of a region; see `StepModel.moduli`.
-
-    Args:
-        parts: In how many parts each of the scene's mesh is split.
-    """
+    """Return the numbers of a region's tetrahedra; `parts`: per tetrahedron of the scene."""
     if elements is not None:
         chosen = (parts * np.asarray(elements, dtype=int)[:, None] + np.arange(parts)).ravel()
-    else:  # parts belong where the whole does
+    else:  # parts belong to the region of the original tetrahedron
         centres = centres_of_whole(field.x0, field.elements, parts)
         inside = [inside_box(centres, box) for box in boxes] or [np.ones(len(centres), bool)]
         chosen = np.flatnonzero(np.any(inside, axis=0))
     count = len(field.elements)
     if not len(chosen) or chosen.min() < 0 or chosen.max() >= count:
-        what = f"the boxes {[list(box) for box in boxes]}" if elements is None else "elements"
+        location = f"the boxes {[list(box) for box in boxes]}" if elements is None else "elements"
         raise IdentificationError(
             f"A region of {field.describe()} holds none of its {count} tetrahedra, or others: "
-            f"look at {what}. The mesh lies between {field.x0.min(axis=0).tolist()} and "
+            f"look at {location}. The mesh lies between {field.x0.min(axis=0).tolist()} and "
             f"{field.x0.max(axis=0).tolist()}."
         )
     return chosen
 
 
 def inside_box(points: np.ndarray, box: Box) -> np.ndarray:
-    """Which points (n, 3) lie in a box, faces included; bool, shape (n,)."""
+    """Return the mask of points (n, 3) in a box, faces included, shape (n,)."""
     low, high = np.minimum(box[:3], box[3:]), np.maximum(box[:3], box[3:])
     inside: np.ndarray = np.all((points >= low) & (points <= high), axis=1)
     return inside

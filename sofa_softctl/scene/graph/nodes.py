@@ -14,35 +14,35 @@ _KEY = "_softctl_without_devices"
 
 
 def keep_devices_closed(root: Any) -> None:
-    """Say of a scene that its controllers must not open devices: it is a copy, or only measured."""
+    """Forbid the controllers of a scene to open devices: it is a copy, or only measured."""
     root.__dict__[_KEY] = True
 
 
 def devices_stay_closed(root: Any) -> bool:
-    """Whether controllers of this scene must not open devices; ask before the first step."""
+    """Return True if controllers must not open devices; valid before the first step."""
     return bool(getattr(root, "__dict__", {}).get(_KEY))
 
 
-def path_of(entry: Any, holder: Any = None) -> str:
-    """Path of a node or component without the first '/', which tells it from all others.
+def path_of(item: Any, holder: Any = None) -> str:
+    """Return the unique path of a node or component, without the first '/'.
 
     Of siblings with one name, as SOFA allows, the second is `name#2`, the third `name#3`; nodes
     without a name are `#1`, `#2`.
 
     Args:
-        entry: The node or component.
-        holder: Node that holds it, where SOFA's Python does not know it of a component.
+        item: The node or component.
+        holder: Node of a component whose node SOFA's Python does not know.
     """
     core: Any = find_backend().Sofa.Core
-    is_node = isinstance(entry, core.Node)
+    is_node = isinstance(item, core.Node)
     if holder is None:
-        holder = next(iter(entry.parents), None) if is_node else entry.getContext()
-    if holder is None:  # the root, or what is in no graph
-        return "" if is_node else str(entry.getPathName().lstrip("/"))
-    name = str(entry.getName())
+        holder = next(iter(item.parents), None) if is_node else item.getContext()
+    if holder is None:  # the root, or an item outside every graph
+        return "" if is_node else str(item.getPathName().lstrip("/"))
+    name = str(item.getName())
     siblings = holder.children if is_node else holder.objects
-    same = [sibling for sibling in siblings if sibling.getName() == name]
-    number = same.index(entry) if len(same) > 1 and entry in same else 0
+    namesakes = [sibling for sibling in siblings if sibling.getName() == name]
+    number = namesakes.index(item) if len(namesakes) > 1 and item in namesakes else 0
     if number or not name:
         name += f"#{number + 1}"
     above = path_of(holder)
@@ -50,12 +50,12 @@ def path_of(entry: Any, holder: Any = None) -> str:
 
 
 def own_state(node: Any) -> Any:
-    """The MechanicalObject that the node itself holds, None when it has none."""
+    """Return the MechanicalObject in the node itself, or None."""
     return next((e for e in node.objects if e.getClassName() == "MechanicalObject"), None)
 
 
 def state_at(root: Any, path: str) -> Any:
-    """The state of the node at a path such as '/arm/beam', its own or the one that it inherits.
+    """Return the state, inherited or not, of the node at a path such as '/arm/beam'.
 
     Raises:
         SceneError: no such node, or it has no state.
@@ -63,12 +63,14 @@ def state_at(root: Any, path: str) -> Any:
     for node in nodes_of(root):
         if node.getPathName() == path and (state := node.getMechanicalState()) is not None:
             return state
-    known = [node.getPathName() for node in nodes_of(root) if node.getMechanicalState() is not None]
-    raise SceneError(f"No node '{path}' with a state. Known: {', '.join(known)}.")
+    valid_paths = [
+        node.getPathName() for node in nodes_of(root) if node.getMechanicalState() is not None
+    ]
+    raise SceneError(f"No node '{path}' with a state. Known: {', '.join(valid_paths)}.")
 
 
 def nodes_of(root: Any) -> list[Any]:
-    """Every node of a graph, breadth first, the root first."""
+    """Return the nodes of a graph, breadth first, with the root first."""
     nodes = [root]
     for node in nodes:  # grows while it is read
         nodes += [child for child in node.children if child not in nodes]
@@ -77,30 +79,30 @@ def nodes_of(root: Any) -> list[Any]:
 
 def objects_of(root: Any) -> Iterator[Any]:
     """Return the components of a scene, in the order of the graph."""
-    return (entry for node in nodes_of(root) for entry in node.objects)
+    return (component for node in nodes_of(root) for component in node.objects)
 
 
-def attributes_of(entry: Any) -> dict[str, Any]:
-    """Python's attributes alone; SOFA would look for a Data of that name."""
-    return getattr(entry, "__dict__", {})
+def attributes_of(item: Any) -> dict[str, Any]:
+    """Return the Python attributes without SOFA's search for a Data of the same name."""
+    return getattr(item, "__dict__", {})
 
 
 def body_of(node: Any) -> Any:
-    """The highest node at or above a node that holds a state; None where there is none."""
-    found = None
+    """Return the highest node with a state among a node and its ancestors, or None."""
+    body = None
     while node is not None:
         if own_state(node) is not None:
-            found = node
+            body = node
         parents = list(node.parents)
         node = parents[0] if parents else None
-    return found
+    return body
 
 
 def body_size(node: Any) -> float:
-    """Largest side of the box around the body of a node, as it stands now [length].
+    """Return the largest side of the box around the present body of a node [length].
 
-    The body is `body_of` the node: all points of all states there and below. Where that is a
-    single point, the box is that of the whole scene.
+    The body is `body_of` the node: all points of all states there and below. For a single point,
+    the box surrounds the whole scene.
 
     Args:
         node: A node of an initialised scene graph.
@@ -111,22 +113,19 @@ def body_size(node: Any) -> float:
 
 
 def root_of(node: Any) -> Any:
-    """The root of a node's graph."""
+    """Return the root of a node's graph."""
     while parents := list(node.parents):
         node = parents[0]
     return node
 
 
 def box_size(node: Any) -> float:
-    """Largest side of the box around all states of a node and those below [length]; 0: none."""
+    """Return the largest side of `box_of` a node [length]."""
     return float(np.ptp(box_of(node), axis=0).max())
 
 
 def box_of(node: Any) -> np.ndarray:
-    """Smallest and largest corner of all states of a node and those below [length], shape (2, 3).
-
-    Zeros if there are none.
-    """
+    """Return the bounds of all points in a node and below, or zeros [length], shape (2, 3)."""
     points = [
         np.asarray(state.position.value)[:, :3]
         for child in nodes_of(node)
@@ -137,35 +136,35 @@ def box_of(node: Any) -> np.ndarray:
 
 
 def elements_of(topology: Any, kind: str) -> np.ndarray:
-    """Elements of a kind, shape (n, width); n = 0 where it has none, or a flag of that name."""
+    """Return the elements of a kind, shape (n, width); n = 0 if there are none."""
     data = topology.findData(kind)
     width = {"triangles": 3, "hexahedra": 8}.get(kind, 4)
-    is_flag = data is None or isinstance(data.value, bool)  # such as those of exporters
-    return np.array([] if is_flag else data.value, dtype=int).reshape(-1, width)
+    is_absent = data is None or isinstance(data.value, bool)  # exporters have flags so named
+    return np.array([] if is_absent else data.value, dtype=int).reshape(-1, width)
 
 
 def cable_components(nodes: list[Any]) -> list[Any]:
-    """The cables of a scene."""
-    entries = (entry for node in nodes for entry in node.objects)
+    """Return the cables in some nodes."""
+    components = (component for node in nodes for component in node.objects)
     return [
-        entry
-        for entry in entries
-        if entry.getClassName().startswith("Cable")
-        and all(map(entry.findData, ("indices", "pullPoint", "hasPullPoint")))
+        component
+        for component in components
+        if component.getClassName().startswith("Cable")
+        and all(map(component.findData, ("indices", "pullPoint", "hasPullPoint")))
     ]
 
 
 def stiffness_of(component: Any) -> float:
-    """Return the largest Young's modulus of the body of a component [pressure], 0 without one."""
+    """Return the largest Young's modulus of the body of a component, or 0 [pressure]."""
     body = body_of(component.getContext())
     fields = [] if body is None else [e for e in body.objects if e.findData("youngModulus")]
     return max((float(np.max(e.youngModulus.value, initial=0.0)) for e in fields), default=0.0)
 
 
 def section_of(component: Any) -> float:
-    """Return the mean cross-section of the body of a component [length^2], of its box at most.
+    """Return the smallest cross-section of the box around the body of a component [length^2].
 
-    The box is that at rest, or, where the nodes are on a line, the present one with its skin.
+    The box is taken at rest; for nodes on a line, it is the present box with the skin.
     """
     body = body_of(component.getContext())
     if body is None:
@@ -174,4 +173,4 @@ def section_of(component: Any) -> float:
     boxes = [np.ptp(rest[:, :3], axis=0)] if rest.ndim == 2 and len(rest) else []
     sides = next(filter(np.all, boxes), np.ptp(box_of(body), axis=0))
     lower, middle = np.sort(sides)[:2]
-    return float(lower) * float(middle)  # infinite where a run diverged
+    return float(lower) * float(middle)  # infinite after divergence

@@ -1,4 +1,4 @@
-"""How to make a scene again: createScene and its parameters."""
+"""Scene recipes: createScene with its parameters, to build the same scene again."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from sofa_softctl.runtime.simulation.scene_file import import_scene
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make the same scene again."""
+    """createScene and its parameters, to build the same scene again."""
 
     create: Callable[..., Any]
-    """Its createScene."""
+    """The scene file's createScene."""
     values: Mapping[str, Any]
     """The parameters that were given."""
 
 
 @dataclass(frozen=True)
-class Written:
-    """A recipe in words that another process understands."""
+class SerializedRecipe:
+    """A recipe that another process can read."""
 
     module: str
     """Module of createScene."""
     file: str
     """The module's file."""
     name: str
-    """Its name in the module, such as 'createScene'."""
+    """Qualified name in the module, such as 'createScene'."""
     values: Mapping[str, Any]
     """The parameters that were given."""
 
     def read(self) -> Recipe:
-        """The recipe, in a process with the same sys.path.
+        """Return the recipe, in a process with the same sys.path.
 
         Raises:
-            SceneError: the file is gone, or makes no scene.
-            Exception: whatever the file raises.
+            SceneError: the file is missing, or makes no scene.
+            Exception: an error in the file.
         """
         module = import_module(self.module) if self._on_path() else import_scene(self.file)
         create: Any = module
@@ -52,29 +52,33 @@ class Written:
         return Recipe(create, self.values)
 
     def _on_path(self) -> bool:
-        """Whether importing the module by its name gives this file: a scene file need not be."""
+        """Return True if importing the module by its name gives this file."""
         try:
-            found = find_spec(self.module)
+            module_spec = find_spec(self.module)
         except (ImportError, ValueError):
             return False
-        return found is not None and found.origin is not None and _same(found.origin, self.file)
+        return (
+            module_spec is not None
+            and module_spec.origin is not None
+            and _is_same_file(module_spec.origin, self.file)
+        )
 
 
 def remember_recipe(root: Any, recipe: Recipe) -> None:
-    """Keep with a root how it was made."""
+    """Store the recipe of a scene in its root."""
     root.__dict__[_KEY] = recipe
 
 
 def has_recipe(root: Any) -> bool:
-    """Whether it is known how a root was made."""
+    """Return True if the recipe of a scene is known."""
     return isinstance(getattr(root, "__dict__", {}).get(_KEY), Recipe)
 
 
 def recipe_of(root: Any) -> Recipe:
-    """Recipe of a scene.
+    """Return the recipe of a scene.
 
     Raises:
-        SceneError: nobody knows.
+        SceneError: the recipe is unknown.
     """
     if not has_recipe(root):
         raise SceneError("it is not known how the scene was made: run it with a Session")
@@ -82,8 +86,8 @@ def recipe_of(root: Any) -> Recipe:
     return recipe
 
 
-def written(recipe: Recipe) -> Written:
-    """A recipe for another process.
+def serialize_recipe(recipe: Recipe) -> SerializedRecipe:
+    """Return a recipe that another process can read.
 
     Raises:
         SceneError: its createScene cannot be imported there.
@@ -93,15 +97,15 @@ def written(recipe: Recipe) -> Written:
     if "<" in name or inspect.ismethod(create) or module in (None, "__main__"):
         raise SceneError(
             f"another process cannot import the scene's '{name}' of {module}: put createScene into "
-            "a file of its own"
+            "a separate file"
         )
     home = sys.modules.get(str(module)) or inspect.unwrap(create)
     file = getattr(home, "__file__", None) or home.__globals__.get("__file__", "")
-    return Written(str(module), str(file), name, dict(recipe.values))
+    return SerializedRecipe(str(module), str(file), name, dict(recipe.values))
 
 
-def _same(one: str, other: str) -> bool:
-    return Path(one).resolve() == Path(other).resolve()
+def _is_same_file(first: str, second: str) -> bool:
+    return Path(first).resolve() == Path(second).resolve()
 
 
 _KEY = "_softctl_recipe"

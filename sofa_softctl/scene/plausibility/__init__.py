@@ -1,4 +1,4 @@
-"""What is implausible in a scene as it starts: units, materials, places, what holds the bodies."""
+"""Implausible settings of a scene at its start: units, materials, positions, supports."""
 
 from sofa_softctl.scene.plausibility.bodies import StartWarning
 from sofa_softctl.scene.plausibility.check import implausible

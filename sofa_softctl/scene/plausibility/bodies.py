@@ -27,7 +27,7 @@ class StartWarning(NamedTuple):
     component: Any
     """Component or node that it is about."""
     text: str
-    """What and where, the number, what was expected, and what to do."""
+    """Fault, location, actual and expected number, and remedy."""
 
 
 def is_bare(node: Any) -> bool:
@@ -56,12 +56,12 @@ class Body:
     node: Any
     """Node of the state."""
     state: Any
-    """Its MechanicalObject."""
+    """MechanicalObject of the body."""
 
     @cached_property
     def entries(self) -> list[Any]:
         """Components of the node and those below."""
-        return [entry for node in nodes_of(self.node) for entry in node.objects]
+        return [component for node in nodes_of(self.node) for component in node.objects]
 
     @cached_property
     def size(self) -> float:
@@ -75,7 +75,7 @@ class Body:
 
     @cached_property
     def rest(self) -> np.ndarray:
-        """Rest positions, or those of now if it has none [length], shape (n, 3)."""
+        """Rest positions, or else present positions [length], shape (n, 3)."""
         rest = np.asarray(self.state.rest_position.value, dtype=float)
         if len(rest) != self.count:
             rest = np.asarray(self.state.position.value, dtype=float)
@@ -85,11 +85,11 @@ class Body:
     def topology(self) -> Any:
         """The topology that has its tetrahedra or hexahedra; None if there is none."""
         for kind in ("tetrahedra", "hexahedra"):
-            for entry in self.node.objects:
-                elements = elements_of(entry, kind)
-                is_topology = "Topology" in entry.getClassName()
+            for component in self.node.objects:
+                elements = elements_of(component, kind)
+                is_topology = "Topology" in component.getClassName()
                 if is_topology and len(elements) and elements.max() < self.count:
-                    return entry
+                    return component
         return None
 
     @cached_property
@@ -107,18 +107,18 @@ class Body:
 
     def having(self, name: str) -> list[Any]:
         """Components with a Data of that name."""
-        return [entry for entry in self.entries if entry.findData(name) is not None]
+        return [component for component in self.entries if component.findData(name) is not None]
 
     @property
     def elastic(self) -> bool:
-        """Whether it has a material."""
-        names = (entry.getClassName() for entry in self.entries)
+        """Return True if the body has a material."""
+        names = (component.getClassName() for component in self.entries)
         return bool(self.having("youngModulus")) or any("FEMForceField" in name for name in names)
 
     @property
     def masses(self) -> list[Any]:
         """Masses, of its own and of what it carries."""
-        names = ((entry, entry.getClassName()) for entry in self.entries)
+        names = ((component, component.getClassName()) for component in self.entries)
         return [e for e, name in names if name.endswith("Mass") and name != "GenerateRigidMass"]
 
 
@@ -139,19 +139,19 @@ def gravity_of(root: Any) -> float:
 
 
 def solver_above(node: Any) -> Any:
-    """The time integrator at or above a node; None where there is none."""
+    """Return the time integrator at or above a node, or None."""
     while node is not None:
-        for entry in node.objects:
-            if "OdeSolver" in entry.getCategories():
-                return entry
+        for component in node.objects:
+            if "OdeSolver" in component.getCategories():
+                return component
         node = next(iter(node.parents), None)
     return None
 
 
-def is_linear(entry: Any) -> bool:
+def is_linear(component: Any) -> bool:
     """Return True for a force field of elements that is linear in the displacements."""
-    method = entry.findData("method")
-    is_elastic = method is not None and entry.findData("youngModulus") is not None
+    method = component.findData("method")
+    is_elastic = method is not None and component.findData("youngModulus") is not None
     return is_elastic and str(method.value) in ("small", "none", "linear")
 
 
@@ -180,8 +180,8 @@ def is_followed(states: Sequence[Any], but: Collection[Any], name: str = "positi
     if any(getattr(state.findData(name), "is_read", True) for state in states):
         return True
     entries = [e for e in objects_of(states[0].getContext().getRoot()) if e not in but]
-    sources = [data.getParent() for entry in entries for data in entry.getDataFields()]
-    linked = [link.getLinkedBase() for entry in entries for link in entry.getLinks()]
+    sources = [data.getParent() for component in entries for data in component.getDataFields()]
+    linked = [link.getLinkedBase() for component in entries for link in component.getLinks()]
     sources = [s for s in sources if s is not None and name in ("position", s.getName())]
     owners = [source.getOwner() for source in sources]
     return any(state in states for state in (*linked, *owners))

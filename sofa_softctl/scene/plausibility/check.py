@@ -22,14 +22,14 @@ from sofa_softctl.units import Units
 
 
 def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
-    """What is implausible in a scene as it starts; its state stays as it is.
+    """Return warnings of implausible settings in a scene at its start; its state is unchanged.
 
     By Data and graph alone, so the same on both backends, but for the sag and the period: they take
     a linear solve, which the embedded runtime has.
 
     Args:
         root: Root of an initialised scene.
-        units: What the scene declares.
+        units: Units that the scene declares.
     """
     bodies = bodies_of(root)
     return [
@@ -51,8 +51,8 @@ def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
 def _warnings_by_kind(
     root: Any, bodies: Sequence[Body], units: Units | None
 ) -> Iterator[StartWarning]:
-    """Warn of what few scenes have; its checks are imported for these alone."""
-    kinds = {entry.getClassName() for node in nodes_of(root) for entry in node.objects}
+    """Warn of kinds of components that few scenes have, with late imports."""
+    kinds = {component.getClassName() for node in nodes_of(root) for component in node.objects}
     if any(np.shape(body.state.position.value)[1] == 7 for body in bodies):
         from sofa_softctl.scene.plausibility.rigid_bodies import rigid_body_warnings
 

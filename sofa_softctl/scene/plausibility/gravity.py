@@ -48,7 +48,7 @@ def gravity_warnings(root: Any, bodies: Sequence[Body], units: Units | None) -> 
 
 
 def _beside_units(gravity: float, units: Units) -> str:
-    """Whether it is the Earth's times a power of ten."""
+    """Return True if it is the Earth's times a power of ten."""
     own = EARTH * units.in_si("time") ** 2 / units.in_si("length")
     power = round(math.log10(gravity / own))
     if power == 0 or not _is(gravity, own * 10.0**power):
@@ -61,7 +61,7 @@ def _beside_units(gravity: float, units: Units) -> str:
 
 
 def _beside_size(gravity: float, size: float) -> str:
-    """Whether bodies have a robot's size in the unit in which it is the Earth's."""
+    """Return True if bodies have a robot's size in the unit in which it is the Earth's."""
     for name, metres in LENGTHS.items():
         if _is(gravity * metres, EARTH) and not SIZES[0] <= size * metres <= SIZES[1]:
             fitting = "mm" if size * metres > SIZES[1] else "m"

@@ -1,4 +1,4 @@
-"""Bodies that are held everywhere, or nowhere."""
+"""Bodies that are held at all nodes, or at none."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _pulls_within(cable: Any, body: Body) -> bool:
 
 
 def _is_linked(root: Any, body: Body) -> bool:
-    """Whether something elsewhere in the graph names one of its states, and may hold it."""
+    """Return True if a component elsewhere refers to one of its states, and may hold it."""
     own = {entry.getPathName() for entry in body.entries}
     for node in nodes_of(root):
         for entry in node.objects:

@@ -14,9 +14,9 @@ from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
 from sofa_softctl.units import Units
 
 DENSITIES = (10.0, 25_000.0)
-"""Densities between those of the lightest foam and of gold [kg/m^3]."""
+"""Densities of the lightest foam and of gold [kg/m^3]."""
 MODULI = (100.0, 1e12)
-"""Young's moduli between those of the softest gel and of diamond [Pa]."""
+"""Young's moduli of the softest gel and of diamond [Pa]."""
 
 
 def material_warnings(bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
@@ -82,7 +82,7 @@ def _moduli(body: Body) -> list[StartWarning]:
 
 
 def _masses(body: Body) -> list[StartWarning]:
-    """The embedded runtime refuses them; SOFA goes on."""
+    """The embedded runtime refuses them; SOFA continues."""
     warnings = []
     for mass in body.masses:
         total = mass.findData("totalMass")
@@ -119,12 +119,12 @@ def _massless_nodes(body: Body) -> Iterator[StartWarning]:
 
 def _without_material(body: Body) -> Iterator[StartWarning]:
     """Elements with mass that nothing gives a stiffness."""
-    kinds = [entry.getClassName() for entry in body.entries]
+    kinds = [component.getClassName() for component in body.entries]
     if not len(body.elements) or body.elastic or not body.masses:
         return
     if any(re.search("ForceField|Spring|FEM", kind) for kind in kinds):
         return
-    if not any("OdeSolver" in entry.getCategories() for entry in body.node.objects):
+    if not any("OdeSolver" in component.getCategories() for component in body.node.objects):
         return
     yield StartWarning(
         body.state,

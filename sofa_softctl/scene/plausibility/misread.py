@@ -34,28 +34,28 @@ USE_REST = (
 def misread_warnings(root: Any, units: Units | None) -> list[StartWarning]:
     """Warn of angles in another unit, defaults, Poisson's ratios, friction, rest positions."""
     checks = (_angles, _turns, _poisson, _hyperelastic, _sphere, _friction, _rest)
-    entries = [entry for node in nodes_of(root) for entry in node.objects]
+    entries = [component for node in nodes_of(root) for component in node.objects]
     warnings = [
-        StartWarning(entry, f"{at(entry)} {text}")
-        for entry in entries
+        StartWarning(component, f"{at(component)} {text}")
+        for component in entries
         for check in checks
-        for text in check(entry)
+        for text in check(component)
     ]
     if units is not None:
         warnings += [
-            StartWarning(entry, f"{at(entry)} {text}")
-            for entry in entries
-            for text in _default_modulus(entry)
+            StartWarning(component, f"{at(component)} {text}")
+            for component in entries
+            for text in _default_modulus(component)
         ]
     return warnings
 
 
-def _angles(entry: Any) -> Iterator[str]:
+def _angles(component: Any) -> Iterator[str]:
     """Angles of a mesh in radians."""
-    if not entry.getClassName().endswith(("Loader", "MechanicalObject", "OglModel")):
+    if not component.getClassName().endswith(("Loader", "MechanicalObject", "OglModel")):
         return
     for name in ("rotation", "rotation2"):
-        data = entry.findData(name)
+        data = component.findData(name)
         values = [] if data is None else [abs(float(v)) for v in np.ravel(data.value) if v]
         if values and all(_is_part_of_turn(value) for value in values):
             yield (
@@ -70,11 +70,11 @@ def _is_part_of_turn(angle: float) -> bool:
     return is_near and round(angle, 1) != angle
 
 
-def _turns(entry: Any) -> Iterator[str]:
+def _turns(component: Any) -> Iterator[str]:
     """Turns of a movement in degrees."""
-    if not entry.getClassName().startswith("LinearMovement"):
+    if not component.getClassName().startswith("LinearMovement"):
         return
-    movements = np.asarray(entry.movements.value, dtype=float)
+    movements = np.asarray(component.movements.value, dtype=float)
     turns = movements[:, 3:] if movements.ndim == 2 else np.empty(0)
     largest = float(np.abs(turns).max(initial=0.0))
     if largest > 4.0 * math.pi and not np.any(turns % 15.0):
@@ -84,18 +84,18 @@ def _turns(entry: Any) -> Iterator[str]:
         )
 
 
-def _default_modulus(entry: Any) -> Iterator[str]:
-    data = entry.findData("youngModulus")
-    if data is None or "FEMForceField" not in entry.getClassName():
+def _default_modulus(component: Any) -> Iterator[str]:
+    data = component.findData("youngModulus")
+    if data is None or "FEMForceField" not in component.getClassName():
         return
     if not (data.isSet() or data.getParent() is not None):
         value = np.ravel(data.value)[:1]
         yield f"has no youngModulus and takes the default, {_plain(value)}: give the material's."
 
 
-def _poisson(entry: Any) -> Iterator[str]:
-    data = entry.findData("poissonRatio")
-    if data is None or not entry.getClassName().startswith(("Tetrahedr", "FastTetrahedr")):
+def _poisson(component: Any) -> Iterator[str]:
+    data = component.findData("poissonRatio")
+    if data is None or not component.getClassName().startswith(("Tetrahedr", "FastTetrahedr")):
         return
     largest = float(np.max(data.value, initial=0.0))
     if LOCKING < largest < 0.5:
@@ -105,11 +105,11 @@ def _poisson(entry: Any) -> Iterator[str]:
         )
 
 
-def _hyperelastic(entry: Any) -> Iterator[str]:
-    material = entry.findData("materialName")
+def _hyperelastic(component: Any) -> Iterator[str]:
+    material = component.findData("materialName")
     if material is None or str(material.value) not in ("NeoHookean", "StVenantKirchhoff"):
         return
-    values = np.ravel(np.asarray(entry.ParameterSet.value, dtype=float))
+    values = np.ravel(np.asarray(component.ParameterSet.value, dtype=float))
     if len(values) == 2 and 0.0 < values[1] < min(0.5, BULK_RATIO_MIN * values[0]):
         e, nu = values
         shear, first = e / (2.0 + 2.0 * nu), e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
@@ -120,21 +120,21 @@ def _hyperelastic(entry: Any) -> Iterator[str]:
         )
 
 
-def _sphere(entry: Any) -> Iterator[str]:
+def _sphere(component: Any) -> Iterator[str]:
     """The default radius of the one sphere of a far larger body."""
-    if entry.getClassName() != "SphereCollisionModel" or entry.radius.isSet():
+    if component.getClassName() != "SphereCollisionModel" or component.radius.isSet():
         return
-    state = own_state(entry.getContext())
-    if entry.listRadius.isSet() or state is None or len(state.position.value) != 1:
+    state = own_state(component.getContext())
+    if component.listRadius.isSet() or state is None or len(state.position.value) != 1:
         return
-    body = body_of(entry.getContext())
+    body = body_of(component.getContext())
     shown = [
         np.ptp(np.asarray(e.position.value, dtype=float), axis=0).max()
         for node in nodes_of(body)
         for e in node.objects
         if e.getClassName() == "OglModel" and len(e.position.value)
     ]
-    half, radius = 0.5 * max([box_size(body), *shown]), float(entry.radius.value)
+    half, radius = 0.5 * max([box_size(body), *shown]), float(component.radius.value)
     if half > SPHERE_RATIO_MAX * radius:
         yield (
             f"has no radius and takes the default, {radius:g}, and the body is {2.0 * half:.3g} "
@@ -142,11 +142,11 @@ def _sphere(entry: Any) -> Iterator[str]:
         )
 
 
-def _rest(entry: Any) -> Iterator[str]:
-    """Rest positions of a mapped state that has no positions of its own."""
-    if not entry.getClassName().endswith(USE_REST):
+def _rest(component: Any) -> Iterator[str]:
+    """Warn of rest positions of a mapped state without positions."""
+    if not component.getClassName().endswith(USE_REST):
         return
-    shape, state = entry.findLink("external_rest_shape"), own_state(entry.getContext())
+    shape, state = component.findLink("external_rest_shape"), own_state(component.getContext())
     if state is None or (shape is not None and shape.getSize()):
         return
     rest, position = (
@@ -160,11 +160,11 @@ def _rest(entry: Any) -> Iterator[str]:
         )
 
 
-def _friction(entry: Any) -> Iterator[str]:
-    if entry.getClassName() != "CollisionResponse":
+def _friction(component: Any) -> Iterator[str]:
+    if component.getClassName() != "CollisionResponse":
         return
-    given = str(entry.responseParams.value)
-    if "mu=" in given and str(entry.response.value).startswith("Penalit"):
+    given = str(component.responseParams.value)
+    if "mu=" in given and str(component.response.value).startswith("Penalit"):
         yield (
             f"has responseParams='{given}', and contacts by penalty have no friction: use "
             "response='FrictionContactConstraint'."

@@ -48,7 +48,7 @@ def name_warnings(root: Any) -> list[StartWarning]:
 
 
 def unread_parameters(create: Callable[..., Any], names: Iterable[str]) -> list[str]:
-    """Return those of some parameters of a function that its code never reads."""
+    """Return the parameters, of those given, that a function's code never reads."""
     code = getattr(inspect.unwrap(create), "__code__", None)
     if code is None or "locals" in code.co_names:
         return []
@@ -73,7 +73,7 @@ def unused_warnings(
     Args:
         root: Root of the scene.
         name: The scene's name.
-        create: Its createScene; classes of libraries elsewhere are their own matter.
+        create: createScene of the scene; classes of libraries elsewhere are not checked.
         parameters: Parameters that are given.
         made: Controllers that were made meanwhile.
     """

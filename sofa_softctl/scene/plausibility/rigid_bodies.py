@@ -41,7 +41,7 @@ class RigidSurface:
 
     mapping: Any
     x: np.ndarray
-    """Its points in the axes of the body [length], shape (n, 3)."""
+    """Points in the axes of the body [length], shape (n, 3)."""
     volume: float
     """Volume that it encloses [length^3], 0 if it is open."""
     inertia: np.ndarray
@@ -64,16 +64,16 @@ def _of_body(body: Body, rigid: Sequence[Body], units: Units | None) -> Iterator
         if mass.getClassName() == "UniformMass" and body.count == 1:
             yield from _impossible(mass)
             if surfaces and not misplaced:
-                surface = max(surfaces, key=lambda entry: entry.volume)
+                surface = max(surfaces, key=lambda component: component.volume)
                 if units is not None and surface.volume > 0.0:
                     yield from _density(mass, surface, units)
-                if all(_leaves_free(entry) for entry in body.entries):
+                if all(_leaves_free(component) for component in body.entries):
                     yield from _inertia(mass, surface)
 
 
 def _idle_frames(body: Body) -> Iterator[StartWarning]:
     """Frames that nothing but springs and masses knows, where all points hang on the first."""
-    kinds = {entry.getClassName() for entry in body.node.objects}
+    kinds = {component.getClassName() for component in body.node.objects}
     mappings = [m for n in nodes_of(body.node)[1:] if (m := n.getMechanicalMapping()) is not None]
     if body.count < 2 or not mappings or not all(map(_USES_FRAME.fullmatch, kinds)):
         return
@@ -127,8 +127,8 @@ def _solid_inertia(x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return np.asarray(np.trace(spread) * np.eye(3) - spread)
 
 
-def _leaves_free(entry: Any) -> bool:
-    kind = entry.getClassName()
+def _leaves_free(component: Any) -> bool:
+    kind = component.getClassName()
     return kind.endswith("CollisionModel") or HOLDS_NOTHING.fullmatch(kind) is not None
 
 
@@ -216,7 +216,7 @@ def _impossible(mass: Any) -> Iterator[StartWarning]:
 
 
 def _inertia(mass: Any, surface: RigidSurface) -> Iterator[StartWarning]:
-    """An inertia far from that of the body's shape."""
+    """Warn of an inertia far from the inertia of the body's shape."""
     own = _rigid_mass(mass)
     expected = float(np.trace(surface.inertia))
     if own is None or not expected > 0.0:

@@ -19,7 +19,7 @@ TOLERANCE_RATIO_MAX = 0.015
 DAMPING_MAX = 10.0
 """rayleighMass times dt above which nine tenths of a velocity are lost in a step [-]."""
 CREEP_TIME_MIN = 2.0
-"""rayleighStiffness [s], the time in which a body comes back, from which on it creeps."""
+"""rayleighStiffness, the time in which a body returns, above which it creeps [s]."""
 CREEP_STEPS_MIN = 100.0
 """The same by dt [-]; below that a run lasts for longer."""
 

@@ -42,7 +42,7 @@ def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
 
     Args:
         Sofa: The module of the backend.
-        strict: Whether to; None: what `strict_sessions` says, otherwise no.
+        strict: Whether warnings are errors; None takes `strict_sessions`, or else False.
 
     Raises:
         SceneError: The texts of the warnings, a line each.
@@ -94,7 +94,7 @@ def gathered_warnings(hint: str) -> Iterator[None]:
     """Within it, the log of the runtime's warnings waits; then each is printed once, the first ten.
 
     Args:
-        hint: How to see the rest.
+        hint: Advice for listing the remaining warnings.
     """
     log = logging.getLogger("sofa_softctl")
     found: dict[str, logging.LogRecord] = {}

@@ -1,7 +1,7 @@
-"""Condition of a scene while it runs: bodies torn apart, turned inside out, gone; cables that push.
+"""Condition of a running scene: bodies that exploded, are inside out or left; cables that push.
 
-A finite element model goes on with numbers that mean nothing once elements are inverted or a body
-has exploded, so such a run must not count as good.
+The numbers of a finite element model mean nothing after elements are inverted or a body has
+exploded, so such a run must not count as good.
 """
 
 from __future__ import annotations
@@ -29,62 +29,62 @@ from sofa_softctl.units import Units
 
 @dataclass(frozen=True)
 class ConditionSettings:
-    """Numbers of `Condition`."""
+    """Tolerances and limits of `Condition`."""
 
     steps_between_checks: int = 10
-    """Steps between two checks, which keeps their cost below a hundredth of a step [-]."""
+    """Steps between two checks, so that they cost less than 1 % of a step [-]."""
     growth_max: float = 100.0
-    """Size of a body by its size at the start, above which the run has diverged [-]."""
+    """Size of a body relative to the start, above which the run has diverged [-]."""
     fall_tolerance: float = 0.2
     """Difference of a body's acceleration from gravity, by gravity, up to which it falls [-]."""
     displacement_tolerance: float = 0.05
-    """Shortfall of an imposed displacement or growth of volume, by it or by a tenth of the length
-    or volume at rest, up to which it counts as reached [-]."""
+    """Shortfall of an imposed displacement or growth of volume, relative to it or to a tenth of
+    the length or volume at rest, up to which it counts as reached [-]."""
     solver_error_max: float = 100.0
     """Error of a constraint solver by its tolerance, above which it has not converged [-]."""
     visible_error_min: float = 1e-4
-    """The same error by the size of the smallest body, below which nobody would see it [-]."""
+    """Solver error relative to the size of the smallest body, below which it is invisible [-]."""
     pushing_ratio_min: float = 1e-3
-    """Pushing force of a cable, by its largest force so far, from which on it counts [-]."""
+    """Least pushing force of a cable that counts, relative to its largest force [-]."""
     travel_max: float = 0.5
-    """Motion in a step by the size of a body, above which it passes other bodies unseen [-]."""
+    """Motion per step relative to a body's size, above which it misses contacts [-]."""
     diverging_effort_min: float = 0.1
-    """Effort by what the material bears, from which on it is named when a run diverges [-]."""
+    """Least effort that is named after divergence, relative to the material's limit [-]."""
     distance_max: float = 10.0
-    """Distance from the scene by the scene's size, beyond which a body has left it [-]."""
+    """Distance from the scene relative to its size, beyond which a body has left it [-]."""
 
 
 class Finding(NamedTuple):
-    """A sentence about a body or an actuator."""
+    """Fault of a body or an actuator."""
 
     text: str
-    """What happened to which one, when, and what to do."""
+    """Sentence with body or actuator, fault, time and remedy."""
     is_failure: bool
-    """The motion is not that of the robot, so the run must not count as good."""
+    """Whether the motion is invalid, so that the run must not count as good."""
 
 
 @dataclass
 class _WatchedBody:
-    """A body, and what was seen of it so far."""
+    """A body with its observations."""
 
     body: Body
     size: float
     """Size at the start [length]."""
     elements: np.ndarray
-    """Vertex numbers of its elements, shape (m, 4) or (m, 8); m = 0: it has none that deform."""
+    """Vertex numbers of deformable elements, shape (m, 4) or (m, 8); m may be 0."""
     orientations: np.ndarray
     """Signs of the elements' volumes at rest, shape (m,)."""
     inverted_count: int = 0
-    """Inverted elements at the last check."""
+    """Number of inverted elements at the last check."""
     inverted_count_max: int = 0
     first_inverted: float = 0.0
     """Time of the first check with inverted elements [time]."""
     outside_since: float | None = None
-    """Time since when it is outside the scene's box of the start [time]; None: it is inside."""
+    """Time at which it left the scene's initial box [time], or None if it is inside."""
     left_at: np.ndarray = field(default_factory=lambda: np.full((1, 3), np.nan))
-    """Its centre then [length], shape (1, 3)."""
+    """Centre of the body at that time [length], shape (1, 3)."""
     speed_max: float = 0.0
-    """Largest mean speed at a check until it left the scene [length/time]."""
+    """Largest mean speed at a check inside the scene [length/time]."""
     time: float = 0.0
     """Time of the last check [time]."""
     velocity: np.ndarray = field(default_factory=lambda: np.full(3, np.nan))
@@ -109,8 +109,8 @@ class Condition:
         root: Root of an initialised scene, on either backend.
         time: Present time [time].
         units: Units that the scene declares.
-        settings: Numbers.
-        duration: The scene's DURATION [time]; 0: it has none.
+        settings: Tolerances and limits.
+        duration: DURATION of the scene, or 0 [time].
     """
 
     def __init__(
@@ -131,14 +131,14 @@ class Condition:
         self.restart(time)
 
     def restart(self, time: float) -> None:
-        """Forget what was seen; sizes and places of the start stay those to compare with."""
+        """Clear the observations; sizes and positions of the start remain the reference."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
         bodies = [watched.body for watched in self._start]
         self.watched = Watched(self._root, self._units, self._settings, bodies, self._duration)
         self._steps = 0
 
     def step(self, time: float) -> None:
-        """Check the bodies after a step, if it is time to.
+        """Check the bodies after every few steps.
 
         Raises:
             DivergedError: See `check`.
@@ -164,7 +164,7 @@ class Condition:
         self.watched.check(time)
 
     def raise_if_inverted(self, time: float) -> None:
-        """Check the bodies now; episodes of learning end where they are not fit to learn from.
+        """Check the bodies now; learning ends an episode with inverted elements.
 
         Raises:
             DivergedError: See `check`, or a body has inverted elements.
@@ -175,7 +175,7 @@ class Condition:
                 raise DivergedError(finding.text)
 
     def findings(self) -> list[Finding]:
-        """Return what is wrong with bodies, imposed displacements and cables so far."""
+        """Return the faults of bodies, imposed displacements and cables up to now."""
         return [
             *self._body_findings(),
             *(Finding(text, False) for text in self.watched.texts()),
@@ -199,7 +199,7 @@ class Condition:
         velocity = np.asarray(watched.body.state.velocity.value, dtype=float)[:, :3].mean(axis=0)
         watched.acceleration = (velocity - watched.velocity) / (time - watched.time)
         watched.time, watched.velocity = time, velocity
-        if watched.outside_since is None:  # a later one is that of its fall
+        if watched.outside_since is None:  # not the speed of its fall
             watched.speed_max = max(watched.speed_max, float(np.linalg.norm(velocity)))
         if not self._gap(x) > watched.size:
             watched.outside_since = None
@@ -207,7 +207,7 @@ class Condition:
             watched.outside_since, watched.left_at = time, x.mean(axis=0, keepdims=True)
 
     def _gap(self, x: np.ndarray, along: Any = slice(None)) -> float:
-        """Distance of a body's box from the scene's box of the start [length]; 0: they meet."""
+        """Return the distance between a body's box and the scene's initial box, or 0 [length]."""
         gaps = np.maximum(x.min(axis=0) - self._box[1], self._box[0] - x.max(axis=0))
         return float(gaps[along].max(initial=0.0))
 
@@ -236,7 +236,7 @@ class Condition:
             )
 
     def _cause(self, watched: _WatchedBody) -> str:
-        """Return why a body left the scene, as far as it can be said."""
+        """Return the probable cause of a body's leaving the scene."""
         if causes := self._causes[watched.name]:
             return " ".join(causes)
         sideways = np.abs(self._gravity) < 0.5 * np.abs(self._gravity).max()
@@ -268,7 +268,7 @@ class Condition:
 
 
 def is_inverted(x: np.ndarray, elements: np.ndarray, orientations: np.ndarray) -> np.ndarray:
-    """Return which elements are turned inside out, bool (m,).
+    """Return the mask of elements that are inside out, shape (m,).
 
     Args:
         x: Positions [length], shape (n, 3).

@@ -1,4 +1,4 @@
-"""Bodies and cables of a scene, as recordings keep them: what positions alone do not say."""
+"""Bodies and cables of a scene for recordings, in addition to the positions."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from sofa_softctl.scene.graph.nodes import (
 from sofa_softctl.scene.session.material import Material, material_from, material_of
 
 _BODIES, _CABLES, _ABOUT = "bodies/", "cables/", "scene"
-"""What the names of attachments begin with, and the name of that of the whole scene."""
+"""Prefixes of the names of attachments, and the name of the scene's attachment."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A state with tetrahedra, hexahedra or triangles beside it."""
+    """A state with tetrahedra, hexahedra or triangles in its node."""
 
     name: str
     """Path of the state, such as 'trunk/dofs'."""
     rest: np.ndarray
     """Rest positions [length], shape (n, 3)."""
     tetrahedra: np.ndarray
-    """Vertex numbers, shape (m, 4); m = 0: a surface."""
+    """Vertex numbers, shape (m, 4); m = 0 for a surface."""
     triangles: np.ndarray
-    """Vertex numbers, shape (k, 3); of a body without tetrahedra, the outer ones of hexahedra."""
+    """Vertex numbers, shape (k, 3); only for a body without tetrahedra: surface of hexahedra."""
     obstacle: bool = False
-    """Whether it can be touched, and nothing moves it."""
+    """Whether the body is a fixed collision object."""
     material: Material | None = None
-    """Law of elasticity of the tetrahedra, where stresses can be had from it."""
+    """Law of elasticity of the tetrahedra, or None if unknown."""
 
     @property
     def cells(self) -> tuple[str, np.ndarray]:
-        """Kind ('tetra' or 'triangle') and vertex numbers of what it is made of."""
+        """Kind ('tetra' or 'triangle') and vertex numbers of the cells."""
         return ("tetra", self.tetrahedra) if len(self.tetrahedra) else ("triangle", self.triangles)
 
     def von_mises(self, positions: np.ndarray) -> np.ndarray | None:
-        """Von Mises stress of each tetrahedron [pressure], shape (m,); None: not known.
+        """Return the von Mises stress of each tetrahedron [pressure], shape (m,), or None.
 
         Args:
-            positions: Shape (n, 3).
+            positions: Positions [length], shape (n, 3).
         """
         if self.material is None:
             return None
@@ -63,25 +63,25 @@ class Cable:
     """A cable along nodes of a state."""
 
     name: str
-    """Path of its component, such as 'trunk/cable/motor'."""
+    """Path of the component, such as 'trunk/cable/motor'."""
     state: str
     """Path of the state."""
     indices: np.ndarray
     """Nodes of the state, shape (k,)."""
     pull_point: np.ndarray
-    """Where it is pulled from [length], shape (1, 3), or (0, 3) where there is no such point."""
+    """Pull point [length], shape (1, 3), or (0, 3) if there is none."""
     lambda_per_effort: float
-    """SOFA's multiplier of one unit of force; NaN where it is not known."""
+    """SOFA's multiplier of one unit of force, or NaN if unknown."""
 
     def points(self, positions: np.ndarray) -> np.ndarray:
-        """Points of the cable [length], shape (..., k or k + 1, 3).
+        """Return the points of the cable [length], shape (..., k or k + 1, 3).
 
         Args:
-            positions: Of its state, shape (..., n, 3).
+            positions: Positions of the state [length], shape (..., n, 3).
         """
-        along = positions[..., self.indices, :3]
-        begin = np.broadcast_to(self.pull_point, (*along.shape[:-2], *self.pull_point.shape))
-        return np.concatenate([begin, along], axis=-2)
+        nodes = positions[..., self.indices, :3]
+        start = np.broadcast_to(self.pull_point, (*nodes.shape[:-2], *self.pull_point.shape))
+        return np.concatenate([start, nodes], axis=-2)
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ class Geometry:
     """Bodies and cables of a scene."""
 
     bodies: list[Body]
-    """In the order of the graph; skins of other bodies, which they touch with, are left out."""
+    """Bodies in the order of the graph, without the collision surfaces of other bodies."""
     cables: list[Cable]
-    """In the order of the graph."""
+    """Cables in the order of the graph."""
     gravity: np.ndarray
     """Gravity [length/time^2], shape (3,)."""
 
     def attachments(self) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-        """Name and arrays of each, for a recording."""
+        """Return names and arrays of the attachments to a recording."""
         yield _ABOUT, {"gravity": self.gravity}
         for body in self.bodies:
             arrays = {
@@ -120,23 +120,23 @@ class Geometry:
 
 
 def geometry_of(root: Any) -> Geometry:
-    """Bodies and cables of a scene that is initialised, on either backend."""
+    """Return bodies and cables of an initialised scene, on either backend."""
     nodes = nodes_of(root)
     return Geometry(
         bodies=[_body(state, topology) for state, topology in body_states(nodes)],
-        cables=[_cable(root, entry) for entry in cable_components(nodes)],
+        cables=[_cable(root, component) for component in cable_components(nodes)],
         gravity=np.array(root.gravity.value, dtype=float),
     )
 
 
 def geometry_in(record: Record) -> Geometry:
-    """Bodies and cables of a recorded scene whose positions are in the recording.
+    """Return bodies and cables of a recorded scene whose positions are in the recording.
 
     Raises:
-        RecordError: The recording has none, as those of plans and of earlier versions.
+        RecordError: The recording has no meshes, like recordings of plans and of old versions.
     """
-    found = record.attachments
-    if _ABOUT not in found:
+    attachments = record.attachments
+    if _ABOUT not in attachments:
         raise RecordError(
             "The recording has positions, but no meshes: it is of a plan, or an earlier version "
             "made it. Record the run again: softctl run SCENE --record FILE.mcap."
@@ -151,7 +151,7 @@ def geometry_in(record: Record) -> Geometry:
                 obstacle=bool(arrays["obstacle"]),
                 material=material_from(arrays),
             )
-            for name, arrays in found.items()
+            for name, arrays in attachments.items()
             if name.startswith(_BODIES)
         ]
         cables = [
@@ -162,10 +162,10 @@ def geometry_in(record: Record) -> Geometry:
                 pull_point=arrays["pull_point"],
                 lambda_per_effort=float(arrays["lambda_per_effort"]),
             )
-            for name, arrays in found.items()
+            for name, arrays in attachments.items()
             if name.startswith(_CABLES)
         ]
-        gravity = found[_ABOUT]["gravity"]
+        gravity = attachments[_ABOUT]["gravity"]
     except KeyError as error:
         raise RecordError(f"The recording's meshes lack the array {error}.") from error
     return Geometry(
@@ -176,45 +176,49 @@ def geometry_in(record: Record) -> Geometry:
 
 
 def body_states(nodes: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """States that have tetrahedra, hexahedra or triangles beside them, each with its topology.
+    """Return states with tetrahedra, hexahedra or triangles, each with its topology.
 
-    Skins are left out: surfaces that follow a body with tetrahedra, for it to touch with.
+    Skins are omitted: collision surfaces mapped to a body with tetrahedra.
     """
     for node in nodes:
         state = own_state(node)
         if state is None or _is_skin(node):
             continue
-        for entry in node.objects:
-            if "Topology" not in entry.getClassName() or entry.findData("tetrahedra") is None:
+        for component in node.objects:
+            if (
+                "Topology" not in component.getClassName()
+                or component.findData("tetrahedra") is None
+            ):
                 continue
             if any(
-                len(elements_of(entry, kind)) for kind in ("tetrahedra", "hexahedra", "triangles")
+                len(elements_of(component, kind))
+                for kind in ("tetrahedra", "hexahedra", "triangles")
             ):
-                yield state, entry
+                yield state, component
             break
 
 
 def is_obstacle(state: Any) -> bool:
-    """Whether it can be touched, and nothing moves it."""
+    """Return True if a state has collision models, and none of them is simulated."""
     models = [e for e in state.getContext().objects if e.getClassName().endswith("CollisionModel")]
     return bool(models) and not any(model.simulated.value for model in models)
 
 
 def _is_skin(node: Any) -> bool:
-    """Whether a node only gives a body above it, which is shown itself, something to touch with."""
+    """Return True if a node is only the collision surface of a body above it."""
     if node.getMechanicalMapping() is None:
         return False
-    above = [entry for parent in node.parents for entry in parent.objects]
+    components = [component for parent in node.parents for component in parent.objects]
     return any(
-        len(elements_of(entry, kind))
-        for entry in above
+        len(elements_of(component, kind))
+        for component in components
         for kind in ("tetrahedra", "hexahedra")
-        if "Topology" in entry.getClassName()
+        if "Topology" in component.getClassName()
     )
 
 
 def surface_of(topology: Any) -> np.ndarray:
-    """Triangles of a body without tetrahedra, shape (k, 3): of the outer sides of its hexahedra."""
+    """Return the triangles of a body without tetrahedra, or its hexahedra's surface, (k, 3)."""
     hexahedra = elements_of(topology, "hexahedra")
     if not len(hexahedra):
         return elements_of(topology, "triangles")
@@ -238,17 +242,17 @@ def _body(state: Any, topology: Any) -> Body:
     )
 
 
-def _cable(root: Any, entry: Any) -> Cable:
-    state = entry.getContext().getMechanicalState()
-    point = np.array(entry.pullPoint.value, dtype=float).reshape(1, 3)
+def _cable(root: Any, component: Any) -> Cable:
+    state = component.getContext().getMechanicalState()
+    point = np.array(component.pullPoint.value, dtype=float).reshape(1, 3)
     try:
-        factor = effort_factor(root, entry)
-    except SceneError:  # nothing moves what it pulls at
+        factor = effort_factor(root, component)
+    except SceneError:  # no integrator moves its state
         factor = float("nan")
     return Cable(
-        name=path_of(entry),
+        name=path_of(component),
         state=path_of(state),
-        indices=np.array(entry.indices.value, dtype=int),
-        pull_point=point if entry.hasPullPoint.value else point[:0],
+        indices=np.array(component.indices.value, dtype=int),
+        pull_point=point if component.hasPullPoint.value else point[:0],
         lambda_per_effort=factor,
     )

@@ -1,4 +1,4 @@
-"""Scenes loaded from files, with what they are given, and cleaned up."""
+"""Loading of scenes from files with parameters, and their clean-up."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from sofa_softctl.units import Units
 
 
 def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
-    """Call `cleanup()` of each controller, whatever the others raise; Ctrl-C waits for them.
+    """Call `cleanup()` of each controller, even if others fail; Ctrl-C waits for the end.
 
-    What one raises is reported as an error message; so is a second Ctrl-C, which cuts the clean-up
-    of one short, or an exit() in one.
+    Exceptions are reported as error messages, also exit() and a second Ctrl-C, which cuts the
+    clean-up of one controller short.
 
     Args:
         Sofa: The backend's module.
         controllers: Python controllers, in the order of the graph.
 
     Returns:
-        The first exception, errors before Ctrl-C; None: there was none.
+        The first exception, errors before Ctrl-C, or None.
     """
     first: BaseException | None = None
     with uninterrupted():
@@ -47,24 +47,26 @@ def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
             except BaseException as error:
                 if first is None or (is_interrupt(first) and not is_interrupt(error)):
                     first = error
-                said = f"{_described(error).rstrip('.')}. The other controllers are cleaned up."
-                Sofa.msg_error(controller.getPathName(), said)
+                message = (
+                    f"{_describe_failure(error).rstrip('.')}. The other controllers are cleaned up."
+                )
+                Sofa.msg_error(controller.getPathName(), message)
     return first
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether it asks for the end, and says nothing of how things are: Ctrl-C or a signal."""
+    """Return True if an exception is a request to stop, by Ctrl-C or a signal."""
     return isinstance(error, KeyboardInterrupt)
 
 
-def _described(error: BaseException) -> str:
-    if isinstance(error, SoftctlError):  # it says itself what to do
+def _describe_failure(error: BaseException) -> str:
+    if isinstance(error, SoftctlError):  # its text has the remedy
         return str(error)
     if isinstance(error, KeyboardInterrupt):
         return f"{stopped_by(error)} came again: its clean-up is cut short"
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{frame.filename}:{frame.lineno}"
-    return f"cleanup() failed at {where}: {type(error).__name__}: {error}"
+    location = f"{frame.filename}:{frame.lineno}"
+    return f"cleanup() failed at {location}: {type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)
@@ -72,23 +74,23 @@ class SceneFile:
     """A scene that can be built."""
 
     path: Path
-    """The file."""
+    """Path of the file."""
     create: Callable[..., Any]
-    """Its createScene."""
+    """Function createScene of the file."""
     parameters: Mapping[str, Any]
-    """Defaults of the parameters that createScene takes beside the root."""
+    """Defaults of createScene's parameters, without the root."""
     module: ModuleType
-    """The file as a Python module, for what else it says of itself."""
+    """The file as a Python module."""
     duration: float | None = None
-    """The file's DURATION: simulated time of a run when the user gives none."""
+    """DURATION of the file: default of the simulated time of a run [time]."""
     units: Units | None = None
-    """The file's UNITS."""
+    """UNITS of the file."""
 
     def build(self, **values: Any) -> Any:
-        """The root of a new scene graph, not initialised; values may be texts.
+        """Return the root of a new scene graph, not initialised; values may be texts.
 
         Raises:
-            ParameterError: createScene takes no parameter of that name, or a text does not fit.
+            ParameterError: createScene has no parameter of that name, or a text is not valid.
         """
         return build_scene(self.create, values)
 
@@ -98,7 +100,7 @@ def load_scene(path: str | Path) -> SceneFile:
 
     Raises:
         SceneError: there is no such file, or it has no createScene.
-        Exception: whatever the file itself raises.
+        Exception: an error in the file itself.
     """
     find_backend()  # before the scene imports Sofa
     module = import_scene(path)
@@ -112,71 +114,70 @@ def load_scene(path: str | Path) -> SceneFile:
 
 
 def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:
-    """The root of a new scene graph from a createScene function, not initialised."""
+    """Return the root of a new scene graph from a createScene function, not initialised."""
     arguments = arguments_of(create, values or {})
     Sofa: Any = find_backend().Sofa
     root = Sofa.Core.Node("root")
     remember_recipe(root, Recipe(create, arguments))
     try:
         _fill(root, create, arguments)
-    except BaseException:  # what its controllers have begun so far is ended
+    except BaseException:  # end the activities that its controllers have begun
         clean_up(Sofa, controllers_of(Sofa, root))
         raise
     return root
 
 
 def _fill(root: Any, create: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Call createScene; say what to do about components that SOFA lacks."""
+    """Call createScene; name the remedy for components that SOFA lacks."""
     try:
         create(root, **arguments)
     except SceneError:
         raise
-    except ValueError as error:  # SOFA's, for a component that none of its plugins brought
-        found = re.search(r"component '(\w+)' cannot be found in the factory", str(error))
-        if found is None:
+    except ValueError as error:  # SOFA's, for a component that no loaded plugin has
+        match = re.search(r"component '(\w+)' cannot be found in the factory", str(error))
+        if match is None:
             raise
-        plugin = "SoftRobots.Inverse" if found[1].endswith(_OF_INVERSE) else "NAME"
+        plugin = "SoftRobots.Inverse" if match[1].endswith(_OF_INVERSE) else "NAME"
         raise UnknownComponentError(
-            f"SOFA knows no component '{found[1]}'. Load the plugin that has it before: "
+            f"SOFA knows no component '{match[1]}'. Load the plugin that has it before: "
             f"root.addObject('RequiredPlugin', pluginName='{plugin}')."
         ) from error
 
 
 _OF_INVERSE = ("Actuator", "Effector", "Sensor", "Equality", "QPInverseProblemSolver")
-"""How the names of SoftRobots.Inverse's components end."""
+"""Endings of the names of SoftRobots.Inverse's components."""
 
 
 def arguments_of(
     create: Callable[..., Any],
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     *,
     who: str = "The scene",
     option: str = "--set",
 ) -> dict[str, Any]:
-    """Arguments of a createScene; texts are converted to the types of the defaults.
+    """Return arguments for a createScene; texts are converted to the types of the defaults.
 
     Args:
         create: The function; its first parameter is not counted.
-        given: Values by name.
-        who: What takes them, for messages.
-        option: Option of the command line that gives them, for messages.
+        values: Values by name.
+        who: Subject of messages.
+        option: Command-line option for the values, for messages.
 
     Raises:
-        ParameterError: it takes no parameter of that name, or not that value, or needs one
-            that is not given.
+        ParameterError: a parameter is unknown or missing, or a value is not valid.
     """
-    known, required = parameters_of(create), _required_by(create)
+    defaults, required = parameters_of(create), _required_by(create)
     arguments = {}
-    for name, value in given.items():
-        if name not in known and name not in required and not _takes_any(create):
-            hint = did_you_mean(name, [*required, *known])
-            listing = [*required, *(f"{key}={default!r}" for key, default in known.items())]
+    for name, value in values.items():
+        if name not in defaults and name not in required and not _takes_any(create):
+            hint = did_you_mean(name, [*required, *defaults])
+            listing = [*required, *(f"{key}={default!r}" for key, default in defaults.items())]
             raise ParameterError(
                 f"{who} takes no parameter '{name}'.{hint} "
                 f"It takes: {', '.join(listing) or 'none'}."
             )
-        arguments[name] = convert(name, value, known.get(name))
-    missing = [name for name in required if name not in given]
+        arguments[name] = convert(name, value, defaults.get(name))
+    missing = [name for name in required if name not in values]
     if missing:
         raise ParameterError(
             f"{who} needs its parameters {', '.join(map(repr, missing))}: give "
@@ -186,13 +187,17 @@ def arguments_of(
 
 
 def parameters_of(create: Callable[..., Any]) -> dict[str, Any]:
-    """Names and defaults of a createScene's parameters, without the root."""
+    """Return names and defaults of a createScene's optional parameters, without the root."""
     parameters = _parameters(create)
-    return {entry.name: entry.default for entry in parameters if entry.default is not entry.empty}
+    return {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.default is not parameter.empty
+    }
 
 
 def _parameters(create: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Without the root.
+    """Return the parameters of a createScene, without the root.
 
     Raises:
         SceneError: there is no parameter for the root.
@@ -200,8 +205,8 @@ def _parameters(create: Callable[..., Any]) -> list[inspect.Parameter]:
     parameters = list(inspect.signature(create).parameters.values())
     if not parameters or parameters[0].kind in (_ANY, inspect.Parameter.KEYWORD_ONLY):
         code = getattr(inspect.unwrap(create), "__code__", None)
-        where = f"{describe((code.co_filename, code.co_firstlineno))}: " if code else ""
-        raise SceneError(f"{where}createScene must take the root node: def createScene(root).")
+        location = f"{describe((code.co_filename, code.co_firstlineno))}: " if code else ""
+        raise SceneError(f"{location}createScene must take the root node: def createScene(root).")
     return parameters[1:]
 
 
@@ -209,21 +214,21 @@ _ANY = inspect.Parameter.VAR_KEYWORD
 
 
 def _takes_any(create: Callable[..., Any]) -> bool:
-    return any(entry.kind is _ANY for entry in _parameters(create))
+    return any(parameter.kind is _ANY for parameter in _parameters(create))
 
 
 def _required_by(create: Callable[..., Any]) -> list[str]:
-    """Names of the parameters without a default."""
+    """Return the names of the parameters without a default."""
     unnamed = (_ANY, inspect.Parameter.VAR_POSITIONAL)
     return [
-        entry.name
-        for entry in _parameters(create)
-        if entry.default is entry.empty and entry.kind not in unnamed
+        parameter.name
+        for parameter in _parameters(create)
+        if parameter.default is parameter.empty and parameter.kind not in unnamed
     ]
 
 
 def convert(name: str, value: Any, default: Any) -> Any:
-    """A text of the command line as the kind of value that the default is."""
+    """Convert a text of the command line to the type of the default."""
     if not isinstance(value, str) or isinstance(default, str) or default is None:
         return value
     try:
@@ -235,9 +240,9 @@ def convert(name: str, value: Any, default: Any) -> Any:
                 raise ValueError("NaN")
             return number
         if isinstance(default, np.ndarray):
-            return np.array(_entries(value, default.ravel().tolist()))
+            return np.array(_parse_items(value, default.ravel().tolist()))
         if isinstance(default, Sequence):
-            return type(default)(_entries(value, default))  # type: ignore[call-arg]
+            return type(default)(_parse_items(value, default))  # type: ignore[call-arg]
     except (ValueError, KeyError) as error:
         raise ParameterError(
             f"The scene's parameter '{name}' takes a {type(default).__name__} such as "
@@ -246,13 +251,13 @@ def convert(name: str, value: Any, default: Any) -> Any:
     raise ParameterError(f"The scene's parameter '{name}' cannot be set from the command line.")
 
 
-def _entries(text: str, default: Sequence[Any]) -> list[Any]:
-    """Texts where the default's entries are, otherwise numbers, whole ones where they all are."""
+def _parse_items(text: str, default: Sequence[Any]) -> list[Any]:
+    """Return the items of a text as texts, integers or floats, like the default's."""
     words = text.replace(",", " ").split()
     if default and isinstance(default[0], str):
         return list(words)
     numbers = [float(word) for word in words]
-    whole = default and all(isinstance(entry, int) for entry in default)
-    if whole and all(number.is_integer() for number in numbers):
+    is_integer = default and all(isinstance(item, int) for item in default)
+    if is_integer and all(number.is_integer() for number in numbers):
         return [int(number) for number in numbers]
     return numbers

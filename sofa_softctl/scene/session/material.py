@@ -43,35 +43,35 @@ class Material(ABC):
     def von_mises(
         self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
     ) -> np.ndarray:
-        """Von Mises stress of each tetrahedron [pressure], shape (m,).
+        """Return the von Mises stress of each tetrahedron [pressure], shape (m,).
 
         Args:
-            positions: Shape (n, 3).
-            rest: Rest positions, shape (n, 3).
+            positions: Positions [length], shape (n, 3).
+            rest: Rest positions [length], shape (n, 3).
             tetrahedra: Vertex numbers, shape (m, 4).
         """
 
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
-        """For a recording, from which `material_from` makes it again."""
+        """Return arrays for a recording; the inverse of `material_from`."""
 
 
 @dataclass(frozen=True)
 class Corotational(Material):
-    """Linear elasticity in the rotated frame of each tetrahedron; the stress of its forces."""
+    """Linear elasticity in the rotated frame of each tetrahedron."""
 
     method: str
-    """How rotations are found: small, large, polar, svd or gradient."""
+    """Method for the rotations: small, large, polar, svd or gradient."""
     young: np.ndarray
     """Young's modulus of each tetrahedron, or one for all [pressure], shape (m,) or (1,)."""
     poisson: np.ndarray
-    """Poisson's ratio, likewise."""
+    """Poisson's ratio of each tetrahedron, or one for all [-], shape (m,) or (1,)."""
 
     @override
     def von_mises(
         self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
     ) -> np.ndarray:
-        x, x0 = (np.ascontiguousarray(each, dtype=float) for each in (positions, rest))
+        x, x0 = (np.ascontiguousarray(values, dtype=float) for values in (positions, rest))
         elements, method = np.ascontiguousarray(tetrahedra, dtype=np.int64), _METHODS[self.method]
         gradients, _ = corotational.shape_gradients(x0, elements)
         frames, rotations = np.empty((2, len(elements), 3, 3))
@@ -80,7 +80,9 @@ class Corotational(Material):
         corotational.rotate(x, x0, elements, method, frames, gradients, rotations, h)
         F = stresses.deformation_gradients(x, elements, gradients)
         strain = stresses.corotational_strain(F, rotations)
-        young, nu = (np.broadcast_to(each, len(elements)) for each in (self.young, self.poisson))
+        young, nu = (
+            np.broadcast_to(values, len(elements)) for values in (self.young, self.poisson)
+        )
         lame = np.stack([nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), 0.5 / (1.0 + nu)], axis=1)
         return stresses.von_mises(stresses.linear_stress(strain, young[:, None] * lame))
 
@@ -91,25 +93,25 @@ class Corotational(Material):
 
 @dataclass(frozen=True)
 class Hyperelastic(Material):
-    """A strain energy; Cauchy's stress."""
+    """Hyperelastic law given by a strain energy; stresses are Cauchy's."""
 
     energy: str
-    """Its name in TetrahedronHyperelasticityFEMForceField."""
+    """Name of the law in TetrahedronHyperelasticityFEMForceField."""
     parameters: np.ndarray
-    """Its ParameterSet [pressure], of the body, shape (k,), or of each tetrahedron, (m k,)."""
+    """ParameterSet of the body, shape (k,), or of each tetrahedron, shape (m k,) [pressure]."""
 
     @override
     def von_mises(
         self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
     ) -> np.ndarray:
-        x, x0 = (np.ascontiguousarray(each, dtype=float) for each in (positions, rest))
+        x, x0 = (np.ascontiguousarray(values, dtype=float) for values in (positions, rest))
         elements = np.ascontiguousarray(tetrahedra, dtype=np.int64)
         gradients, _ = corotational.shape_gradients(x0, elements)
         count = len(elements)
         F, slopes = np.empty((count, 3, 3)), np.empty((count, hyperelastic.SLOPES))
         law, unit = _ENERGIES[self.energy], np.ones(count)
-        each = 3 if law == hyperelastic.MOONEY_RIVLIN else 2
-        parameters = np.broadcast_to(self.parameters.reshape(-1, each), (count, each)).copy()
+        width = 3 if law == hyperelastic.MOONEY_RIVLIN else 2
+        parameters = np.broadcast_to(self.parameters.reshape(-1, width), (count, width)).copy()
         hyperelastic.deform(x, elements, gradients, unit, law, parameters, F, slopes)
         return stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
 
@@ -119,25 +121,25 @@ class Hyperelastic(Material):
 
 
 def material_of(node: Any, count: int) -> Material | None:
-    """Law of the tetrahedra of a node, on either backend; None: another one, or none.
+    """Return the law of a node's tetrahedra, on either backend, or None if not supported.
 
     Args:
         node: The node.
-        count: Its number of tetrahedra.
+        count: Number of tetrahedra in the node.
     """
-    for entry in node.objects if count else ():
-        kind = entry.getClassName()
+    for component in node.objects if count else ():
+        kind = component.getClassName()
         if kind in _LINEAR:
-            return _corotational(entry, kind.startswith("Fast"), count)
+            return _corotational(component, kind.startswith("Fast"), count)
         if kind == "TetrahedronHyperelasticityFEMForceField":
-            energy = str(entry.materialName.value)
-            parameters = np.array(entry.ParameterSet.value, dtype=float)
+            energy = str(component.materialName.value)
+            parameters = np.array(component.ParameterSet.value, dtype=float)
             return Hyperelastic(energy, parameters) if energy in _ENERGIES else None
     return None
 
 
 def material_from(arrays: Mapping[str, np.ndarray]) -> Material | None:
-    """The law whose `arrays` are among these; None: there is none."""
+    """Return the law whose `arrays` are among some arrays, or None."""
     if "method" in arrays and str(arrays["method"]) in _METHODS:
         return Corotational(str(arrays["method"]), arrays["young"], arrays["poisson"])
     if "energy" in arrays and str(arrays["energy"]) in _ENERGIES:
@@ -145,24 +147,25 @@ def material_from(arrays: Mapping[str, np.ndarray]) -> Material | None:
     return None
 
 
-def _corotational(entry: Any, fast: bool, count: int) -> Material | None:
-    method = str(entry.method.value)
+def _corotational(component: Any, fast: bool, count: int) -> Material | None:
+    method = str(component.method.value)
     method = _FAST.get(method, method) if fast else method
     young, poisson = (
-        _per_element(getattr(entry, name).value, count) for name in ("youngModulus", "poissonRatio")
+        _per_element(getattr(component, name).value, count)
+        for name in ("youngModulus", "poissonRatio")
     )
-    data = entry.findData("localStiffnessFactor")
+    data = component.findData("localStiffnessFactor")
     factors = np.zeros(0) if data is None else np.array(data.value, dtype=float).ravel()
     if len(factors):
         young = young * factors[np.arange(count) * len(factors) // count]
     return Corotational(method, young, poisson) if method in _METHODS else None
 
 
-def _per_element(given: Any, count: int) -> np.ndarray:
-    """One value for all, or one an element; a missing entry is the first, as in SOFA."""
-    values: np.ndarray = np.array(given, dtype=float).ravel()
+def _per_element(value: Any, count: int) -> np.ndarray:
+    """Return one value for all or per element; missing values equal the first, as in SOFA."""
+    values: np.ndarray = np.array(value, dtype=float).ravel()
     if len(values) < 2:
         return values
-    found = np.full(count, values[0])
-    found[: len(values)] = values[:count]
-    return found
+    filled = np.full(count, values[0])
+    filled[: len(values)] = values[:count]
+    return filled

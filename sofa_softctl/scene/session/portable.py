@@ -1,4 +1,4 @@
-"""Portable scenes: runSofa's parameters, names that changed between versions of SOFA."""
+"""Portable scenes: parameters from runSofa, and solvers by their names in several SOFAs."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ CONSTRAINT_SOLVERS = ("BlockGaussSeidelConstraintSolver", "GenericConstraintSolv
 
 
 def add_constraint_solver(root: Any, **values: Any) -> Any:
-    """Add the projected Gauss-Seidel constraint solver under the name that this SOFA has for it.
+    """Add the projected Gauss-Seidel constraint solver by its name in this version of SOFA.
 
     Args:
-        root: Node to which it is added; plugins must be loaded by then.
-        values: Its Data, such as maxIterations and tolerance.
+        root: Node to which it is added, after the plugins are loaded.
+        values: Data of the solver, such as maxIterations and tolerance.
     """
-    known = find_backend().component_names_among(CONSTRAINT_SOLVERS)
-    return root.addObject((*known, CONSTRAINT_SOLVERS[-1])[0], **values)
+    available = find_backend().component_names_among(CONSTRAINT_SOLVERS)
+    return root.addObject((*available, CONSTRAINT_SOLVERS[-1])[0], **values)
 
 
 def parameters_from_argv(create: Create) -> Create:
-    """Let runSofa set the parameters of a createScene, which `softctl run --set` sets anyway.
+    """Decorate a createScene so that runSofa can set its parameters, like `softctl run --set`.
 
-    Use it as a decorator; `runSofa -l SofaPython3 scene.py --argv path=eight --argv radius=30`
-    then calls createScene(root, path="eight", radius=30.0). Texts become what the defaults are.
+    `runSofa -l SofaPython3 scene.py --argv path=eight --argv radius=30` then calls
+    createScene(root, path="eight", radius=30.0). Texts are converted to the defaults' types.
 
     Raises:
-        SceneError: an argument is no NAME=VALUE, or the scene takes no parameter of that name.
+        SceneError: an argument is not NAME=VALUE, or the scene has no parameter of that name.
     """
 
     @functools.wraps(create)
     def createScene(root: Any, *args: Any, **values: Any) -> Any:
-        given = args or values or has_recipe(root)  # a root that we have made ourselves
-        if not given and _is_run_by_runsofa(create):
+        has_parameters = args or values or has_recipe(root)  # a root that we have made ourselves
+        if not has_parameters and _is_run_by_runsofa(create):
             values = arguments_of(create, dict(map(_parameter, sys.argv[1:])))
             remember_recipe(root, Recipe(createScene, values))
             _keep_on_path(create)
@@ -53,14 +53,14 @@ def parameters_from_argv(create: Create) -> Create:
 
 
 def _is_run_by_runsofa(create: Any) -> bool:
-    """RunSofa sets sys.argv to the scene file's name without its suffix, and what --argv gives."""
+    """Return True if sys.argv begins with the scene file's stem, as runSofa sets it."""
     return bool(sys.argv) and sys.argv[0] == Path(create.__code__.co_filename).stem
 
 
 def _keep_on_path(create: Any) -> None:
-    """Let other processes, and later imports, find what is beside the scene.
+    """Add the scene's folder to the path, for other processes and later imports.
 
-    RunSofa has the working folder on the path, which is the scene's only while that is loaded.
+    RunSofa has its working folder on the path, which is the scene's only while it loads.
     """
     folder = str(Path(create.__code__.co_filename).resolve().parent)
     if folder not in sys.path:

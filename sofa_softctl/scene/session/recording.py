@@ -1,4 +1,4 @@
-"""Recording of a session: its channels in every step, and the rows of its controllers' streams."""
+"""Recording of a session: channels in every step, and rows of controllers' streams."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Recorder:
 
     Args:
         root: Root of the scene.
-        controllers: Its controllers; the rows of their `streams` are recorded, too.
-        path: The file, or one that was reserved.
+        controllers: Controllers of the scene; the rows of their `streams` are recorded, too.
+        path: Path of the file, or a reserved file.
         units: Units of the scene, or None if it declares none.
-        about: What produces the recording, as texts by name.
-        overwrite: Replace a recording that is there.
+        about: Metadata on the provenance, as texts by name.
+        overwrite: Replace an existing recording.
 
     Raises:
         RecordError: The scene has nothing to record, or the file cannot be written.
@@ -46,7 +46,7 @@ class Recorder:
     ) -> None:
         self._root, self._units = root, units
         self.channels = channels_of(self._root)
-        """What is recorded of each step."""
+        """Channels recorded in each step."""
         if not self.channels:
             raise RecordError(
                 "There is nothing to record: the scene has no MechanicalObject, no cable and no "
@@ -54,11 +54,11 @@ class Recorder:
             )
         self._writer = RecordWriter(path, about, overwrite=overwrite)
         self.path = self._writer.path
-        """The file."""
+        """Path of the file."""
         self.seconds = 0.0
         """Time spent on recording steps [s]."""
         self._status = ""  # of a recording that an error ended
-        self._streaming = [entry for entry in controllers if _has_streams(entry)]
+        self._streaming = [source for source in controllers if _has_streams(source)]
         self._graph = _graph_version(self._root)
         try:
             for controller in self._streaming:
@@ -71,11 +71,11 @@ class Recorder:
 
     @property
     def has_failed(self) -> bool:
-        """Whether an error ended the steps."""
+        """Return True if an error ended the steps."""
         return bool(self._status)
 
     def write(self, time: float) -> None:
-        """Record the step that was just done, unless an error ended an earlier one.
+        """Record the last step, unless an error ended an earlier one.
 
         Args:
             time: Simulated time at its end [time].
@@ -90,18 +90,18 @@ class Recorder:
         self.seconds += perf_counter() - start
 
     def write_streams(self) -> None:
-        """Record what came in streams since the last step."""
+        """Record the rows of streams since the last step."""
         if not self._writer.failed:
             for controller in self._streaming:
                 path, rows = path_of(controller), controller.streams()
                 write_rows(self._writer, path, rows, self._units)
 
     def fail(self, error: BaseException) -> None:
-        """Take no further steps because of an error, which gets a note on what is kept."""
+        """End the recording of steps because of an error, which gets a note on the file."""
         if self.has_failed:
             return
         self._status = _status_of(error)
-        if not self._writer.failed:  # its message says what is kept
+        if not self._writer.failed:  # otherwise its message names the file
             steps = self._writer.step_count
             error.add_note(f"The recording of the {steps} steps before is kept: '{self.path}'.")
 
@@ -109,7 +109,7 @@ class Recorder:
         """Complete the file, with the status of an error if one ended a step.
 
         Args:
-            status: How the run ended, or "" for COMPLETE.
+            status: Status of the run, or "" for COMPLETE.
         """
         self._writer.close(status=self._status or status or COMPLETE)
 
@@ -127,7 +127,7 @@ class Recorder:
                 self._writer.attach(name, arrays)
 
     def _find_new_channels(self) -> None:
-        """Find the channels of what was added to the graph, or removed, since the last step."""
+        """Update the channels after components were added or removed."""
         version = _graph_version(self._root)
         if version == self._graph:
             return
@@ -145,7 +145,7 @@ class Recorder:
 
 
 def _graph_version(root: Any) -> Any:
-    """Return a value that changes whenever something is added to the graph or removed."""
+    """Return a value that changes when nodes or components are added or removed."""
     version = getattr(root, "version", None)
     if version is not None:  # of the embedded runtime
         return version
@@ -154,7 +154,7 @@ def _graph_version(root: Any) -> Any:
 
 
 def _has_streams(controller: Any) -> bool:
-    """Return True if a controller may give rows of its own to recordings."""
+    """Return True if a controller may add rows to recordings."""
     return isinstance(controller, SceneController) and (
         type(controller).streams is not SceneController.streams
     )

@@ -1,4 +1,4 @@
-"""Run a session for some steps and summarise it."""
+"""Run of a session for some steps, with its summary."""
 
 from __future__ import annotations
 
@@ -29,44 +29,44 @@ class RunSummary:
     scene: str
     """Scene file or function."""
     backend: str
-    """What ran it."""
+    """Description of the backend."""
     steps: int
-    """Steps done."""
+    """Number of steps done."""
     time: float
     """Simulated time at the end [time]."""
     ms_per_step: float
     """Wall time of a step, median [ms]."""
     real_time_factor: float
-    """Simulated time by wall time, over the steps after the first, which compiles."""
+    """Simulated time by wall time, over the steps after the first, which compiles [-]."""
     phases: dict[str, float]
     """Wall time of each phase, mean over the steps after the first, which compiles [ms]."""
     controllers: dict[str, Summary] = field(default_factory=dict)
-    """What controllers say, by their paths; see `SceneController.summary`."""
+    """Summaries of controllers by their paths; see `SceneController.summary`."""
     findings: list[Finding] = field(default_factory=list)
     """Faults of bodies, imposed displacements and cables at the end; see `scene.condition`."""
     units: dict[str, str] = field(default_factory=dict)
-    """Unit of each of `units.QUANTITIES`; the words themselves where the scene declares none."""
+    """Unit of each of `units.QUANTITIES`, or its name if the scene declares no units."""
     interrupted: bool = False
     """Whether Ctrl-C or a signal stopped it before its end."""
     stopped_by: str = ""
-    """What did: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'; empty: nothing."""
+    """Cause of the interruption: 'Ctrl-C', 'SIGTERM', 'SIGHUP' or ""."""
     provenance: dict[str, Any] = field(default_factory=dict)
-    """What produced it: parameters, versions, computer, actuators; see `scene.provenance`."""
+    """Parameters, versions, computer, actuators; see `scene.provenance`."""
     histories: list[tuple[Any, History]] = field(default_factory=list, repr=False, compare=False)
     """Controllers with the history of their outputs; not in `to_dict`."""
 
     @property
     def inverse(self) -> list[Any]:
         """Summaries of the inverse controllers."""
-        return [said for said in self.controllers.values() if hasattr(said, "limits_met")]
+        return [summary for summary in self.controllers.values() if hasattr(summary, "limits_met")]
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst of the controllers' verdicts; None where none has a goal to judge by.
+        """Worst of the controllers' verdicts, or None if no controller has a goal.
 
-        NOT_REACHED if a body is not in a condition to judge by, such as turned inside out.
+        NOT_REACHED if a body is in an invalid condition, such as turned inside out.
         """
-        verdicts = [getattr(said, "verdict", None) for said in self.controllers.values()]
+        verdicts = [getattr(summary, "verdict", None) for summary in self.controllers.values()]
         if any(finding.is_failure for finding in self.findings):
             verdicts.append(Verdict.NOT_REACHED)
         return Verdict.worst(verdict for verdict in verdicts if verdict is not None)
@@ -77,35 +77,37 @@ class RunSummary:
         del values["histories"]
         return values | {
             "verdict": None if self.verdict is None else self.verdict.name,
-            "inverse": [asdict(said) for said in self.inverse],
+            "inverse": [asdict(summary) for summary in self.inverse],
             "findings": [finding._asdict() for finding in self.findings],
         }
 
 
 class Observer:
-    """Looks on at a run: at its begin, after each step, and at its end."""
+    """Base of observers, called at the begin of a run, after each step, and at its end."""
 
     def begin(self, session: Session) -> None:
         """Prepare for a run, before its first step."""
 
-    def step(self, session: Session, done: int) -> None:
-        """Look at a step of a run.
+    def step(self, session: Session, count: int) -> None:
+        """Process a step of a run.
 
         Args:
             session: The session after the step.
-            done: Number of steps done.
+            count: Number of steps done.
         """
 
     def end(self) -> None:
-        """Clean up after the run, which may have ended by an error."""
+        """Clean up after the run, also after an error."""
 
 
 class Histories(Observer):
-    """Keeps the outputs of a session's controllers, step by step."""
+    """Recorder of the outputs of a session's controllers, step by step."""
 
     @override
     def begin(self, session: Session) -> None:
-        self.controllers = [entry for entry in session.controllers if _has_outputs(entry)]
+        self.controllers = [
+            candidate for candidate in session.controllers if _has_outputs(candidate)
+        ]
         self._units = session.units
         self._time: list[float] = []
         self._values: list[dict[str, list[np.ndarray]]] = [
@@ -113,7 +115,7 @@ class Histories(Observer):
         ]
 
     @override
-    def step(self, session: Session, done: int) -> None:
+    def step(self, session: Session, count: int) -> None:
         self._time.append(session.time)
         for controller, values in zip(self.controllers, self._values, strict=True):
             for name, data in controller.outputs.items():
@@ -136,8 +138,8 @@ class StepTimes(Observer):
         self._phases_of_first: dict[str, float] = {}
 
     @override
-    def step(self, session: Session, done: int) -> None:
-        if done == 1:
+    def step(self, session: Session, count: int) -> None:
+        if count == 1:
             self._phases_of_first = session.phases()
 
     def phases(self, session: Session) -> dict[str, float]:
@@ -157,10 +159,10 @@ def _has_outputs(controller: Any) -> bool:
 
 
 def step_count(session: Session, steps: int | None, duration: float | None, default: float) -> int:
-    """Steps to do, from the number of steps, or the simulated time, or the scene's own duration.
+    """Return the number of steps from that number, the simulated time, or the default duration.
 
     Raises:
-        SceneError: both were given, or the time is no positive multiple of dt.
+        SceneError: both are given, or the time is not a positive multiple of dt.
     """
     if steps is not None and duration is not None:
         raise SceneError("Give either steps or a duration, not both.")
@@ -182,21 +184,20 @@ def step_count(session: Session, steps: int | None, duration: float | None, defa
 def run(
     session: Session, steps: int, observers: Sequence[Observer] = (), *, close: bool = False
 ) -> RunSummary:
-    """Do some steps and sum them up.
+    """Run some steps and return their summary.
 
     Ctrl-C, or a signal of `ended_by_signals`, ends the run after the present step, and the
-    session's recording with the status "interrupted". If it comes while the session is closed, the
-    session is closed to its end.
+    session's recording with the status "interrupted". Closing the session is always completed.
 
     Args:
         session: The session.
         steps: Number of steps.
         observers: Called after each step in this order; they end in reverse.
-        close: Close the session before the recording ends and the run is summed up: both then have
-            what controllers do in their clean-up, such as motors that go to rest.
+        close: Close the session before the recording ends and the summary is made: both then
+            contain the clean-up of controllers, such as motors that go to rest.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C came before the first step was done, or twice.
+        KeyboardInterrupt: Ctrl-C came before the end of the first step, or twice.
         DivergedError: The state became NaN or infinite, or a body exploded.
     """
     times, histories = StepTimes(), Histories()
@@ -220,16 +221,16 @@ def run(
 def _do_steps(
     session: Session, steps: int, observers: Sequence[Observer], seconds: list[float]
 ) -> str:
-    """Do steps, with the wall time of each in `seconds`; return what stopped them, or ""."""
+    """Run steps and append their wall times; return the cause of an interruption, or ""."""
     begin = session.step_count
     try:
-        for done in range(1, steps + 1):
+        for number in range(1, steps + 1):
             with interrupted_after():
                 start = perf_counter()
                 session.step()
                 seconds.append(perf_counter() - start)
                 for observer in observers:
-                    observer.step(session, done)
+                    observer.step(session, number)
     except KeyboardInterrupt as error:
         if not seconds or len(seconds) < session.step_count - begin:  # pressed twice
             raise
@@ -238,11 +239,11 @@ def _do_steps(
 
 
 def _close(session: Session) -> str:
-    """Close a session; return what asked for the end meanwhile, 'Ctrl-C' or a signal, or ""."""
+    """Close a session; return the cause of an interruption meanwhile, or ""."""
     try:
         session.close()
     except KeyboardInterrupt as error:
-        session.close()  # where it came before that began
+        session.close()  # no effect unless Ctrl-C came before the clean-up
         return stopped_by(error)
     return ""
 

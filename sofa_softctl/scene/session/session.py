@@ -45,25 +45,24 @@ class Snapshot:
     time: float
     """Simulated time [time]."""
     step: int
-    """Steps since the start."""
+    """Number of steps since the start."""
     values: Any
-    """What the backend needs to go back; not for reading."""
+    """Opaque state of the backend."""
 
 
 class Session:
-    """One scene on one backend; a context manager, which cleans its controllers up at the end.
+    """One scene on one backend; a context manager that cleans up its controllers.
 
     Args:
         scene: A scene file, or a function createScene(root, ...).
         backend: 'auto', 'embedded' or 'sofa'.
         parameters: Values of createScene's parameters; texts are converted.
         strict: Whether warnings of loading and of the start, before the first step, are errors.
-        add: Called with the root once the scene is built, before it is initialised: adds
-            components to it.
+        add: Function that adds components to the root, between building and initialisation.
 
     Raises:
-        SceneError: the scene asks for something that cannot be, or a strict one is warned of.
-        BackendError: the backend cannot be had.
+        SceneError: the scene is invalid, or has warnings and is strict.
+        BackendError: the backend is not available.
     """
 
     def __init__(
@@ -116,10 +115,10 @@ class Session:
             self.root = build_scene(create, self.parameters)
 
     def _start(self) -> None:
-        """Initialise the graph, and warn of what is implausible."""
+        """Initialise the graph, and warn of implausible settings."""
         if not self.dt > 0.0:
-            where = describe(getattr(self.root.dt, "where", None))
-            raise SceneError(f"{where}: dt must be positive, got {self.dt:g}.")
+            location = describe(getattr(self.root.dt, "where", None))
+            raise SceneError(f"{location}: dt must be positive, got {self.dt:g}.")
         self._simulation.init(self.root)
         Sofa: Any = self.backend.Sofa
         unused = unused_warnings(self.root, self.name, self._create, self.parameters, self._made)
@@ -144,14 +143,14 @@ class Session:
         return float(self.root.dt.value)
 
     def step(self, count: int = 1) -> None:
-        """Go on by some steps. Ctrl-C waits for the end of a step; pressed again, it does not.
+        """Advance by some steps. Ctrl-C waits for the end of a step, a second one does not.
 
         Raises:
             SceneError: The session is closed.
             DivergedError: The state became NaN or infinite, or a body exploded.
             RecordError: The recording cannot be written any more.
-            Exception: Whatever the scene's own code raises. Errors end a recording, which is kept,
-                and get the step and the recording as notes.
+            Exception: An error in the scene's code. Errors end a recording, which is kept, and get
+                the step and the recording as notes.
         """
         if self._closed:
             raise SceneError(
@@ -178,10 +177,10 @@ class Session:
             self._recorder.write(self.time)
 
     def reset(self) -> None:
-        """Back to the state after the start, bit for bit on the embedded backend.
+        """Return to the state after the start, bit for bit on the embedded backend.
 
-        As in SOFA, Data that scripts or the user set stay as they are; attributes of controllers
-        return, but for those that were set between the steps. A recording ends here.
+        As in SOFA, Data set by scripts or the user stay; attributes of controllers are restored,
+        except those set between the steps. A recording ends here.
         """
         self.end_recording()
         self._simulation.reset(self.root)
@@ -191,7 +190,7 @@ class Session:
         self.condition.restart(self.time)
 
     def snapshot(self) -> Snapshot:
-        """The present state, to which `restore` can return; embedded backend only."""
+        """Return the present state for `restore`; embedded backend only."""
         self._need_embedded("snapshot")
         values = _snapshot_module().take(self.root)
         return Snapshot(self.time, self.step_count, values)
@@ -204,9 +203,9 @@ class Session:
         self.step_count = snapshot.step
         self.condition.restart(self.time)
 
-    def _need_embedded(self, what: str) -> None:
+    def _need_embedded(self, feature: str) -> None:
         if self.backend.name != "embedded":
-            raise SceneError(f"{what} needs the embedded backend; this session runs in SOFA.")
+            raise SceneError(f"{feature} needs the embedded backend; this session runs in SOFA.")
 
     @contextmanager
     def recording(
@@ -214,15 +213,14 @@ class Session:
     ) -> Iterator[list[DataChannel]]:
         """Record every step to an MCAP file while the context is open.
 
-        Gives the channels. Bodies and controllers that come later are recorded from then on. The
-        file is complete or has the suffix .part: see `RecordWriter`. After an error in a step it
-        gets no further steps. The rows of controllers' `streams` are recorded as long as it is
-        open: to have those of their clean-up, such as motors on their way to rest, close the
-        session within it.
+        The context value is the list of channels. Bodies and controllers added later are included.
+        The file is complete or has the suffix .part: see `RecordWriter`. After an error in a step
+        it gets no further steps. To record the rows of controllers' `streams` during clean-up,
+        such as motors on their way to rest, close the session within the context.
 
         Args:
-            path: The file, or one that was reserved.
-            overwrite: Whether it may replace a recording.
+            path: Path of the file, or a reserved file.
+            overwrite: Replace an existing recording.
         """
         from sofa_softctl.scene.session.provenance import as_texts, provenance
         from sofa_softctl.scene.session.recording import Recorder
@@ -242,7 +240,7 @@ class Session:
             self.backend.Sofa.msg_warning(
                 self.name,
                 f"'{recorder.path}' was recorded by this session before: that recording is "
-                "replaced. Give each a name of its own.",
+                "replaced. Give each a separate name.",
             )
         self._recorded.add(recorder.path)
         self._recorder = recorder
@@ -258,7 +256,7 @@ class Session:
         """Complete the recording, if there is one.
 
         Args:
-            status: How the run ended, or "" for complete; an error that ended a step goes before.
+            status: Status of the run, or "" for complete; an error that ended a step has priority.
         """
         with uninterrupted():
             recorder, self._recorder = self._recorder, None
@@ -267,23 +265,23 @@ class Session:
                 recorder.end(status)
 
     def _stop_recording(self, error: BaseException) -> None:
-        """Complete it after an error, which gets a note if that fails."""
+        """Complete the recording after an error, which gets a note if that fails."""
         if self._recorder is not None:
             self._recorder.fail(error)
         try:
             self.end_recording()
-        except RecordError as other:
-            if other is not error:
-                error.add_note(str(other))
+        except RecordError as failure:
+            if failure is not error:
+                error.add_note(str(failure))
 
     def close(self) -> None:
         """Call `cleanup()` of every controller, once. A second call does nothing.
 
-        Ctrl-C waits for its end; pressed again, it cuts the clean-up of a controller short.
+        Ctrl-C waits for the end; a second one cuts the clean-up of a controller short.
 
         Raises:
-            Exception: The first that a `cleanup` raises, after all were called.
-            KeyboardInterrupt: Ctrl-C came, and nothing else was raised.
+            Exception: The first error of a `cleanup`, after all were called.
+            KeyboardInterrupt: Ctrl-C came, and there was no error.
         """
         error = self._clean_up()
         if error is not None:
@@ -300,8 +298,8 @@ class Session:
                 error = clean_up(self.backend.Sofa, controllers)
                 if self._recorder is not None:
                     self._recorder.write_streams()
-        except (RecordError, KeyboardInterrupt) as other:
-            error = error or other
+        except (RecordError, KeyboardInterrupt) as failure:
+            error = error or failure
         return error
 
     def __enter__(self) -> Self:
@@ -310,33 +308,37 @@ class Session:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             self.close()
-        else:  # its errors are reported, but the first one matters more, unless it is Ctrl-C
-            other = self._clean_up()
-            if is_interrupt(error) and other is not None and not is_interrupt(other):
-                raise other
+        else:  # clean-up errors are only reported, but they replace Ctrl-C
+            failure = self._clean_up()
+            if is_interrupt(error) and failure is not None and not is_interrupt(failure):
+                raise failure
 
     def all_parameters(self) -> dict[str, Any]:
-        """Parameters of createScene with their values: those that were given, and defaults."""
+        """Return the parameters of createScene with their values or defaults."""
         create: Any = self._create
         return parameters_of(create) | arguments_of(create, self.parameters)
 
     def _built_in_controllers(self) -> list[Any]:
-        """Controllers that are no Python of the scene: they may hold ports; SOFA closes its own."""
+        """Return the runtime's controllers, which may hold ports; SOFA closes its own."""
         if self.backend.name != "embedded":
             return []
-        return [entry for entry in self.root.controllers() if entry not in self.controllers]
+        return [
+            controller
+            for controller in self.root.controllers()
+            if controller not in self.controllers
+        ]
 
     @property
     def controllers(self) -> list[Any]:
-        """The Python controllers of the scene, in the order of the graph."""
+        """Python controllers of the scene, in the order of the graph."""
         return controllers_of(self.backend.Sofa, self.root)
 
     def nodes(self) -> list[Any]:
-        """Every node of the graph, the root first."""
+        """Return the nodes of the graph, the root first."""
         return nodes_of(self.root)
 
     def dof_count(self) -> int:
-        """Degrees of freedom that are not mapped onto others."""
+        """Return the number of independent degrees of freedom."""
         total = 0
         for node in self.nodes():
             state = own_state(node)
@@ -345,19 +347,19 @@ class Session:
         return total
 
     def phases(self) -> dict[str, float]:
-        """Seconds spent in each phase of all steps so far."""
-        found = dict(self._sofa.seconds) if self._sofa is not None else self._clocked()
+        """Return the time spent in each phase, over all steps [s]."""
+        seconds = dict(self._sofa.seconds) if self._sofa is not None else self._embedded_phases()
         current = 0.0 if self._recorder is None else self._recorder.seconds
-        if found and (current or self._recording_seconds):
-            found["recording"] = self._recording_seconds + current
-        return found
+        if seconds and (current or self._recording_seconds):
+            seconds["recording"] = self._recording_seconds + current
+        return seconds
 
-    def _clocked(self) -> dict[str, float]:
-        clocks = (getattr(entry, "clock", None) for entry in self.root.objects)
+    def _embedded_phases(self) -> dict[str, float]:
+        clocks = (getattr(component, "clock", None) for component in self.root.objects)
         return next((dict(clock.seconds) for clock in clocks if clock is not None), {})
 
     def positions(self) -> dict[str, np.ndarray]:
-        """Positions of every state by its path, copies."""
+        """Return copies of the positions of all states by path."""
         states = (own_state(node) for node in self.nodes())
         return {
             f"{path_of(state)}.position": np.array(state.position.value)

@@ -1,4 +1,4 @@
-"""Actuators and constraint solvers in a run: what pushes, what stops early."""
+"""Cables that push and constraint solvers that stop early in a run."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sofa_softctl.units import Units, symbol
 
 @dataclass
 class PushingCable:
-    """A cable that no inverse controller drives, which judges its own, and how far it pushed."""
+    """A cable without an inverse controller, and its pushing forces."""
 
     component: Any
     steps: int = 0
     pushing_steps: int = 0
     multiplier_min: float = 0.0
-    """Least multiplier, negative where it pushes."""
+    """Smallest multiplier, negative if the cable pushes."""
     multiplier_max: float = 0.0
-    """Largest size of a multiplier."""
+    """Largest absolute value of a multiplier."""
     time: float = 0.0
-    """Time of the least one [time]."""
+    """Time of the smallest multiplier [time]."""
 
     def step(self, time: float, ratio_min: float) -> None:
         """Note the multiplier of a step that ends at a time."""
@@ -37,8 +37,8 @@ class PushingCable:
 
     def text(self, root: Any, units: Units | None) -> str:
         """Return a sentence if it pushed, else ''; one whose minForce is negative may, as a rod."""
-        least = self.component.minForce
-        if not self.pushing_steps or (least.isSet() and float(least.value) < 0.0):
+        limit = self.component.minForce
+        if not self.pushing_steps or (limit.isSet() and float(limit.value) < 0.0):
             return ""
         try:
             factor = effort_factor(root, self.component)
@@ -54,17 +54,17 @@ class PushingCable:
 
 @dataclass
 class WatchedSolver:
-    """A constraint solver, and how often it stopped far from its tolerance."""
+    """A constraint solver, and its checks far from its tolerance."""
 
     component: Any
     error_min: float
-    """Error below which nobody would see it [length]."""
+    """Error below which it is invisible [length]."""
     checks: int = 0
     stopped_checks: int = 0
     error: float = 0.0
-    """Error at the last of them."""
+    """Error at the last of these checks."""
     tolerance: float = 0.0
-    """What it should have been."""
+    """Tolerance at that check."""
 
     def check(self, error_max: float) -> None:
         """Note how the last step ended."""
@@ -91,19 +91,20 @@ class WatchedSolver:
 
 
 def driven_components(root: Any) -> list[Any]:
-    """Actuators of a scene that inverse controllers drive."""
+    """Return the actuators of a scene that inverse controllers drive."""
     return [
         component
-        for entry in objects_of(root)
-        for component in getattr(attributes_of(entry).get("driven"), "components", ())
+        for item in objects_of(root)
+        for component in getattr(attributes_of(item).get("driven"), "components", ())
     ]
 
 
 def undriven_cables(root: Any) -> list[Any]:
-    """Cables of a scene but those that an inverse controller drives."""
+    """Return the cables of a scene that no inverse controller drives."""
     driven = driven_components(root)
     return [
-        entry
-        for entry in objects_of(root)
-        if entry.getClassName() in ("CableConstraint", "CableActuator") and entry not in driven
+        component
+        for component in objects_of(root)
+        if component.getClassName() in ("CableConstraint", "CableActuator")
+        and component not in driven
     ]

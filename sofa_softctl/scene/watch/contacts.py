@@ -15,7 +15,7 @@ DEPTH_MAX = 0.05
 """Depth of a body in another, by the size of the smallest body, above which it has sunk in [-]."""
 _TRY = "Try a smaller dt, stiffer or more exact contacts, or a larger alarmDistance."
 PASSED_MIN = 1e-6
-"""The same, from which on a point has passed the surface of another [-]."""
+"""Depth, by the same size, above which a point has passed the surface of another body [-]."""
 
 
 @dataclass
@@ -26,15 +26,15 @@ class WatchedContacts:
     size: float
     """Size of the smallest body [length]."""
     passed_count: int = 0
-    """Contacts of a step whose points passed, at most."""
+    """Largest number of contacts in a step whose points passed."""
     passed: float = 0.0
-    """Largest distance by which they did [length]."""
+    """Largest distance by which points passed [length]."""
     time: float = 0.0
     """Time of the first such step [time]."""
     contact_distance: float = 0.0
-    """Distance within which that contact pushed [length]."""
+    """Distance within which the first such contact pushed [length]."""
     still: dict[Any, np.ndarray] = field(default_factory=dict)
-    """Collision models that are said not to move, with their points at the start [length]."""
+    """Points at the start of the collision models with moving=False [length]."""
 
     def step(self, time: float) -> None:
         """Look at the contacts by penalty of a step."""
@@ -67,24 +67,26 @@ class WatchedContacts:
                     "are looked for where it was at the start. Leave moving=False out."
                 )
                 return
-        deep = max(self.pipeline.sunk_bodies(), key=lambda entry: entry.depth, default=None)
-        if deep is not None and deep.depth > DEPTH_MAX * self.size:
-            models = [*collision_models(deep.model.getContext()), deep.around]
+        sunk = max(self.pipeline.sunk_bodies(), key=lambda entry: entry.depth, default=None)
+        if sunk is not None and sunk.depth > DEPTH_MAX * self.size:
+            models = [*collision_models(sunk.model.getContext()), sunk.around]
             yield (
-                f"At the end {deep.inside_count} of {deep.point_count} points of "
-                f"'{deep.model.getContext().getPathName()}' are on the wrong side of "
-                f"{deep.around.getClassName()} '{deep.around.getPathName()}', up to "
-                f"{deep.depth:.3g} deep: contacts did not keep the bodies apart. "
+                f"At the end {sunk.inside_count} of {sunk.point_count} points of "
+                f"'{sunk.model.getContext().getPathName()}' are on the wrong side of "
+                f"{sunk.around.getClassName()} '{sunk.around.getPathName()}', up to "
+                f"{sunk.depth:.3g} deep: contacts did not keep the bodies apart. "
                 f"{uneven_surface(models) or _TRY}"
             )
 
 
 def watched_contacts(root: Any, size: float) -> list[WatchedContacts]:
     """Return the watch on the contacts of a scene with bodies of a size, if it has any."""
-    pipelines = [entry for entry in root.objects if hasattr(entry, "sunk_bodies")]
+    pipelines = [pipeline for pipeline in root.objects if hasattr(pipeline, "sunk_bodies")]
     models = [model for model in collision_models(root) if model.active.value]
     still = {model: _points(model) for model in models if not model.moving.value}
-    return [WatchedContacts(entry, size, still=still) for entry in pipelines[:1] if size > 0.0]
+    return [
+        WatchedContacts(pipeline, size, still=still) for pipeline in pipelines[:1] if size > 0.0
+    ]
 
 
 def _points(model: Any) -> np.ndarray:

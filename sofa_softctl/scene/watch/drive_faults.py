@@ -1,4 +1,4 @@
-"""Efforts and displacements that cannot be meant, by their course in a run."""
+"""Efforts and displacements that are implausible by their course in a run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
     if not drive.steps:
         return
     if not drive.kind.displacement:
-        yield beyond_material(drive) or _swing(drive)
+        yield beyond_material(drive) or _swing_fault(drive)
         return
     end = float(drive.component.endTime.value)
     if 0.0 <= end < float(drive.root.time.value) and drive.set_steps == drive.steps:
         yield f"{drive.name} acts until its endTime={end:g} only, and is set later: leave that out."
         return
-    swing = _swing(drive)
+    swing = _swing_fault(drive)
     yield "" if swing else drive.shortfall(tolerance)  # what swings is never reached
     for limit, steps in drive.cut.items():
         value = float(drive.component.findData(limit).value)
@@ -35,8 +35,14 @@ def drive_faults(drive: Drive, tolerance: float) -> Iterator[str]:
             f"{drive.name}: its value was cut at {limit}={value:.4g} in {steps} of "
             f"{drive.steps} steps."
         )
-    yield (beyond_material(drive) or _swelling(drive) or _faint(drive) or _runaway(drive) or swing)
-    yield _suction(drive)
+    yield (
+        beyond_material(drive)
+        or _swelling_fault(drive)
+        or _faint_fault(drive)
+        or _runaway_fault(drive)
+        or swing
+    )
+    yield _suction_fault(drive)
     yield _loose_limit(drive)
 
 
@@ -94,11 +100,11 @@ def beyond_material(drive: Drive, ratio: float = 1.0) -> str:
     return (
         f"{drive.name}: its {drive.kind.quantity} came to {drive.effort_text(value)}, and the "
         f"modulus of the material{of_area} is {bearable:.4g}: no body bears that. "
-        f"{_multiplied(drive)}Is it in another unit?"
+        f"{_ask_for_dt(drive)}Is it in another unit?"
     )
 
 
-def _multiplied(drive: Drive) -> str:
+def _ask_for_dt(drive: Drive) -> str:
     """Return the question whether dt was forgotten, '' where efforts are taken as they are."""
     factor = drive.factor()
     if factor == 1.0:
@@ -109,7 +115,7 @@ def _multiplied(drive: Drive) -> str:
     )
 
 
-def _swelling(drive: Drive) -> str:
+def _swelling_fault(drive: Drive) -> str:
     """Return a sentence if a pressure that the material hardly bears blows a chamber up."""
     value, growth = drive.value_max, drive.measured / (drive.at_rest or np.inf)
     bearable, factor = drive.settings.swelling_ratio * stiffness_of(drive.component), drive.factor()
@@ -120,11 +126,11 @@ def _swelling(drive: Drive) -> str:
     return (
         f"{drive.name}: its pressure came to {drive.effort_text(value)}, where the modulus of the "
         f"material is {stiffness_of(drive.component):.4g}, and its volume grew by {growth:.0%}. "
-        f"{_multiplied(drive)}Is it in another unit?"
+        f"{_ask_for_dt(drive)}Is it in another unit?"
     )
 
 
-def _faint(drive: Drive) -> str:
+def _faint_fault(drive: Drive) -> str:
     """Return a sentence if what it imposes at last is too small to be seen, else ''."""
     end = list(drive.recent)[-drive.settings.steps_at_end :]
     value = max(-drive.value_min, drive.value_max)
@@ -155,7 +161,7 @@ def _faint(drive: Drive) -> str:
     )
 
 
-def _runaway(drive: Drive) -> str:
+def _runaway_fault(drive: Drive) -> str:
     """Return a sentence if its value has risen all the time, and far, else ''."""
     end = list(drive.recent)[-drive.settings.steps_at_end - 1 :]
     if drive.steps < drive.settings.steps_min or not np.isfinite(end).all():
@@ -177,26 +183,26 @@ def _runaway(drive: Drive) -> str:
     )
 
 
-def _swing(drive: Drive) -> str:
+def _swing_fault(drive: Drive) -> str:
     """Return a sentence if its value swings to and fro every few steps, else ''."""
     x = np.array(drive.recent)
-    top = np.abs(x).max(initial=0.0)
+    largest = np.abs(x).max(initial=0.0)
     is_full = len(x) == drive.recent.maxlen and np.isfinite(x).all()
-    if not is_full or np.ptp(x) <= drive.settings.swing_min * top:
+    if not is_full or np.ptp(x) <= drive.settings.swing_min * largest:
         return ""
-    if len(np.unique(np.round(x / top, 3))) < drive.settings.levels_min:
+    if len(np.unique(np.round(x / largest, 3))) < drive.settings.levels_min:
         return ""
     is_relaxed = drive.is_timed is False and 4 * np.count_nonzero(x == 0.0) >= len(x)
     lags = range(1, drive.settings.period_max * (1 + is_relaxed) + 1)
     correlations = np.array([_correlation(x[:-lag], x[lag:]) for lag in lags])
-    turned = int(np.argmax(correlations < 0.0))  # a quarter of a period
-    period = turned + 1 + int(np.argmax(correlations[turned:]))
-    often = f"every {period} steps"
+    quarter = int(np.argmax(correlations < 0.0))  # a quarter of a period
+    period = quarter + 1 + int(np.argmax(correlations[quarter:]))
+    frequency = f"every {period} steps"
     if not correlations.min() < 0.0 or correlations[period - 1] < drive.settings.repetition_min:
-        ways = np.abs(np.diff(x)).sum() / np.ptp(x)  # from one end to the other
-        if not drive.is_fed or ways < 2.0 * len(x) / drive.settings.period_max:
+        crossings = np.abs(np.diff(x)).sum() / np.ptp(x)  # from one end to the other
+        if not drive.is_fed or crossings < 2.0 * len(x) / drive.settings.period_max:
             return ""
-        often = f"{ways:.0f} times in {len(x)} steps"
+        frequency = f"{crossings:.0f} times in {len(x)} steps"
     factor = drive.factor() if drive.is_effort else 1.0
     times = (
         f" SOFA's value is the {drive.kind.quantity} times {factor:g} with this integrator and "
@@ -205,7 +211,7 @@ def _swing(drive: Drive) -> str:
         else ""
     )
     return (
-        f"{drive.name}: its value swings between {x.min():.4g} and {x.max():.4g}, {often} "
+        f"{drive.name}: its value swings between {x.min():.4g} and {x.max():.4g}, {frequency} "
         f"at the end. A feedback that is too strong does so, or a motion that dt is too "
         f"large for.{times}"
     )
@@ -236,10 +242,10 @@ def _bearable(drive: Drive) -> float:
     return stiffness_of(drive.component) * area
 
 
-def _suction(drive: Drive) -> str:
+def _suction_fault(drive: Drive) -> str:
     """Return a sentence if a pump has only sucked, else ''."""
-    least = drive.kind.limits[0]
-    limit = drive.component.findData(least)
+    limit_name = drive.kind.limits[0]
+    limit = drive.component.findData(limit_name)
     is_meant = limit.isSet() and float(limit.value) < 0.0
     is_pump = drive.kind.quantity == "pressure" and drive.is_effort
     if not is_pump or is_meant or drive.value_max or not drive.measured < 0.0 > drive.value_min:
@@ -247,5 +253,5 @@ def _suction(drive: Drive) -> str:
     return (
         f"{drive.name}: its pressure was never positive, and down to "
         f"{drive.effort_text(drive.value_min)}, so that it sucks the chamber empty. Is the sign "
-        f"right? A negative {least} says that suction is meant."
+        f"right? A negative {limit_name} says that suction is meant."
     )

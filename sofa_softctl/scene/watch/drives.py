@@ -1,4 +1,4 @@
-"""Components that impose efforts or displacements: what they are given in a run."""
+"""Components that impose efforts or displacements, and their values in a run."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from sofa_softctl.scene.watch.actuators import driven_components
 from sofa_softctl.units import Units, symbol
 
 CUT_TOLERANCE = 1e-6
-"""Difference of an effort from the one that is imposed, by it, up to which they are the same."""
+"""Relative difference of efforts up to which they are equal [-]."""
 
 
 class DriveKind(NamedTuple):
     """Names of Data of components that impose an effort or a displacement."""
 
     prefix: str
-    """How the names of their classes begin."""
+    """Prefix of the names of the classes."""
     quantity: str
-    """Quantity of the effort, 'force' or 'pressure'; the Data that has SOFA's multiplier of it."""
+    """Quantity of the effort, 'force' or 'pressure'; also the Data with SOFA's multiplier."""
     displacement: str
-    """Data that measures the displacement; also a valueType."""
+    """Data with the measured displacement; also a valueType."""
     unit: str
     """Quantity of the displacement."""
     at_rest: str
-    """Length or volume at rest."""
+    """Data with the length or volume at rest."""
     limits: tuple[str, str, str, str]
-    """Limits: least and largest effort, greatest displacement, greatest change of the effort."""
+    """Data of limits: smallest and largest effort, largest displacement and change of effort."""
     growth_max: float
-    """Displacement by the length or volume at rest, above which one that rises on runs away [-]."""
+    """Displacement by the length or volume at rest, above which a rising one runs away [-]."""
     faint_ratio: float
-    """Effort by that of the material, below which nobody sees what it does [-]; of a force by
-    that which bends the body, as a beam, by its own length."""
+    """Effort below which its effect is invisible, by the modulus, or for a force by the force that
+    bends the body, as a beam, by its own length [-]."""
     faint_growth: float
-    """Imposed displacement by the length or volume at rest, that nobody sees [-]."""
+    """Largest invisible displacement by the length or volume at rest [-]."""
 
 
 PRESSURE_FIELD = DriveKind(
@@ -60,7 +60,7 @@ DRIVE_KINDS = (
 
 @dataclass(frozen=True)
 class DriveSettings:
-    """Numbers of `Drive`."""
+    """Tolerances and limits of `Drive`."""
 
     steps_min: int = 50
     """Steps after which it is judged by its course [-]."""
@@ -69,18 +69,18 @@ class DriveSettings:
     rising_fraction_min: float = 0.95
     """Fraction of steps in which a value that runs away rises [-]."""
     period_max: int = 12
-    """Steps of a period, up to which a swing is that of a feedback [-]; twice as many of one that
+    """Largest period of a feedback's swing in steps [-]; twice this number for a feedback that
     reads no time and is at 0 in a quarter of the steps."""
     swing_min: float = 0.3
-    """Swing by the largest value, from which on it counts [-]."""
+    """Smallest swing that counts, by the largest value [-]."""
     repetition_min: float = 0.9
     """Correlation of a swing with itself a period later [-]."""
     unlimited_ratio: float = 100.0
-    """Limit of an effort by what the material bears, from which on none is meant [-]."""
+    """Limit of an effort by the material's bearable effort, above which it means no limit [-]."""
     swelling_ratio: float = 0.25
-    """Pressure by the modulus, from which on it is named where the volume swells [-]."""
+    """Pressure by the modulus, above which it is reported if the volume swells [-]."""
     swelling_min: float = 0.75
-    """Growth by the volume at rest, from which on it swells [-]."""
+    """Growth by the volume at rest, above which it swells [-]."""
     levels_min: int = 5
     """Values within a swing; a valve that opens and shuts has two [-]."""
 
@@ -98,9 +98,9 @@ class Drive:
     """Values after the last steps: SOFA's measurement shows the one before the last."""
     steps: int = 0
     rising_steps: int = 0
-    """Steps in which its size rose."""
+    """Number of steps in which the absolute value rose."""
     set_steps: int = 0
-    """Steps in which something set it."""
+    """Number of steps in which the value was set."""
     value_min: float = 0.0
     value_max: float = 0.0
     cut: dict[str, int] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Drive:
 
     @property
     def value(self) -> float:
-        """Value that the last step used, which a controller may have set since; NaN: none."""
+        """Value in the last step, before controllers set it again, or NaN if there is none."""
         changes = getattr(self.root, "late_changes", None)  # SOFA notes none
         used = {} if changes is None else changes.used
         values = np.ravel(used.get(self._value, self._value.value))
@@ -169,8 +169,10 @@ class Drive:
 
     def _cutting_limit(self, value: float) -> str:
         """Return the name of the limit that cut an effort in the last step, or ''."""
-        least, largest, displacement, rate = self._limits
-        for name, limit, sign in zip(self.kind.limits, (least, largest), (-1.0, 1.0), strict=False):
+        smallest, largest, displacement, rate = self._limits
+        for name, limit, sign in zip(
+            self.kind.limits, (smallest, largest), (-1.0, 1.0), strict=False
+        ):
             if limit.isSet() and sign * (value - float(limit.value)) > 0.0:
                 return name
         if not displacement.isSet() or (rate is not None and rate.isSet()):
@@ -185,8 +187,10 @@ class Drive:
         measured, imposed = self.measured, self.recent[-1]
         last = list(self.recent)[-2:]
         shortfall = min((value - measured for value in last), key=abs)
-        least = self.component.findData(self.kind.limits[0])
-        if not (least.isSet() and float(least.value) >= 0.0):  # it can push; others may be slack
+        limit_min = self.component.findData(self.kind.limits[0])
+        if not (
+            limit_min.isSet() and float(limit_min.value) >= 0.0
+        ):  # it can push; others may be slack
             shortfall = abs(shortfall)
         if not shortfall > tolerance * max(abs(imposed), 0.1 * self.at_rest):
             return ""
@@ -223,15 +227,17 @@ class Drive:
 
 
 def drives_of(root: Any, units: Units | None) -> list[Drive]:
-    """Watches on what imposes an effort or displacement; inverse control judges its own."""
+    """Return watches on drives without an inverse controller."""
     driven, drives = driven_components(root), []
-    for entry in objects_of(root):
-        if entry.getClassName() == PRESSURE_FIELD.prefix:
-            drives.append(Drive(entry, PRESSURE_FIELD, root, units))
+    for component in objects_of(root):
+        if component.getClassName() == PRESSURE_FIELD.prefix:
+            drives.append(Drive(component, PRESSURE_FIELD, root, units))
         for kind in DRIVE_KINDS:
             names = ("value", "valueType", kind.displacement, kind.at_rest)
-            if entry.getClassName().startswith(kind.prefix) and all(map(entry.findData, names)):
-                if entry not in driven:
-                    counter = entry.value.getCounter()
-                    drives.append(Drive(entry, kind, root, units, counter=counter))
+            if component.getClassName().startswith(kind.prefix) and all(
+                map(component.findData, names)
+            ):
+                if component not in driven:
+                    counter = component.value.getCounter()
+                    drives.append(Drive(component, kind, root, units, counter=counter))
     return drives

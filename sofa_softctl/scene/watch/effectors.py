@@ -1,4 +1,4 @@
-"""Effectors of a QPInverseProblemSolver: how far from their goals they end."""
+"""Effectors of a QPInverseProblemSolver that end far from their goals."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sofa_softctl.scene.plausibility.bodies import at, carried_goal, is_bare, is
 
 STEPS_MIN = 50
 """Steps after which an effector is judged [-]."""
-FAR_MIN = 0.05
-"""Distance to a goal by the size of the body, from which on it is named [-]."""
-AT_LIMIT = 1e-2
-"""Difference from a limit by it, within which an actuator is at it [-]."""
+DISTANCE_RATIO_MIN = 0.05
+"""Distance to a goal by the size of the body, above which it is reported [-]."""
+LIMIT_TOLERANCE = 1e-2
+"""Relative difference from a limit within which an actuator is at it [-]."""
 LIMITS = (
     ("force", "maxForce"),
     ("displacement", "maxPositiveDisp"),
     ("displacement", "maxDispVariation"),
 )
-FAR = 5.0
-"""Distance of a goal by the size of the body, from which on it has run away [-]."""
-SHIFTS_MIN = 10.0
-"""Distance to a goal by maxShiftToTarget, from which on that is what holds it back [-]."""
+GOAL_DISTANCE_RATIO_MAX = 5.0
+"""Distance of a goal by the size of the body, above which the goal has run away [-]."""
+SHIFT_RATIO_MIN = 10.0
+"""Distance to a goal by maxShiftToTarget, above which that limit is the cause [-]."""
 ENERGY_MIN = 0.1
-"""Weight of the actuators' energy from which on it outweighs goals; SOFA's default is 1e-3 [-]."""
-NO_EFFECT = 1e-6
-"""Effect of actuators by their and the effector's compliance, below which they have none [-]."""
+"""Weight of the actuators' energy above which it outweighs goals; SOFA's default is 1e-3 [-]."""
+EFFECT_TOLERANCE = 1e-6
+"""Effect of actuators by their and the effector's compliance, below which it is zero [-]."""
 
 
 class WatchedEffector:
@@ -86,16 +86,17 @@ class WatchedEffector:
         self._steps += 1
         distance = self._distance()
         self._note_ignored()
-        if self._effect <= NO_EFFECT:
+        if self._effect <= EFFECT_TOLERANCE:
             self._effect = self._effect_now()
         self._farthest = max(self._farthest, distance)
         self._nearest = min(self._nearest, distance)
         for key in self._limits:
-            entry, value, limit = key
-            most, now = float(entry.findData(limit).value), float(entry.findData(value).value)
+            actuator, value, limit = key
+            bound = float(actuator.findData(limit).value)
+            current = float(actuator.findData(value).value)
             if limit.endswith("Variation"):
-                now, self._before[key] = abs(now - self._before[key]), now
-            self._limits[key] += now >= most - AT_LIMIT * abs(most)
+                current, self._before[key] = abs(current - self._before[key]), current
+            self._limits[key] += current >= bound - LIMIT_TOLERANCE * abs(bound)
 
     def _effect_now(self) -> float:
         """Return the largest effect of an actuator on it [-]; inf where others may pass it on."""
@@ -103,16 +104,16 @@ class WatchedEffector:
         if W is None:
             return np.inf
         rows = {
-            entry: int(entry.constraintIndex.value) + np.arange(entry.row_count)
-            for entry in self._rows
+            component: int(component.constraintIndex.value) + np.arange(component.row_count)
+            for component in self._rows
         }
         drives = [r for e, r in rows.items() if not e.getClassName().endswith("Effector")]
         is_known = sum(map(len, rows.values())) == len(W) and self._component in rows
         if not is_known or not drives or not np.any(self._component.weight.value):
             return np.inf
         size = np.sqrt(np.maximum(W.diagonal(), 1e-300))
-        own, acting = rows[self._component], np.concatenate(drives)
-        effects = np.abs(W / np.outer(size, size))[np.ix_(own, acting)]
+        own_rows, drive_rows = rows[self._component], np.concatenate(drives)
+        effects = np.abs(W / np.outer(size, size))[np.ix_(own_rows, drive_rows)]
         return float(effects.max(initial=0.0))
 
     def text(self) -> str:
@@ -120,26 +121,32 @@ class WatchedEffector:
         source = self._component.effectorGoal.getParent()
         if source is not None and (text := carried_goal(self._component.getContext(), source)):
             return text
-        if self._effect <= NO_EFFECT and self._steps:
+        if self._effect <= EFFECT_TOLERANCE and self._steps:
             return (
                 f"{at(self._component)}: no actuator moves it along the directions that "
                 "count: is its point fixed, is it on another body than all actuators, or does "
                 "'useDirections' name the wrong ones?"
             )
         distance = self._distance()
-        travel, away = self._ignored
-        if 2.0 * away > travel > FAR_MIN * self._size:
+        travel, ignored = self._ignored
+        if 2.0 * ignored > travel > DISTANCE_RATIO_MIN * self._size:
             return (
                 f"{at(self._component)}: its goal moves by {travel:.3g} along a direction that "
                 "'useDirections' leaves out, and it does not follow there. Give 1 for that one."
             )
-        if self._farthest > FAR * self._size > FAR * self._nearest:
+        if (
+            self._farthest
+            > GOAL_DISTANCE_RATIO_MAX * self._size
+            > GOAL_DISTANCE_RATIO_MAX * self._nearest
+        ):
             return (
                 f"{at(self._component)}: its goal was in reach, and then up to "
                 f"{self._farthest:.3g} away, where the robot is {self._size:.3g} long: does a "
                 "script add to the goal in each step, or is it in another unit?"
             )
-        if self._steps < STEPS_MIN or distance < max(FAR_MIN * self._size, 0.5 * self._farthest):
+        if self._steps < STEPS_MIN or distance < max(
+            DISTANCE_RATIO_MIN * self._size, 0.5 * self._farthest
+        ):
             return ""
         reason = self._reason(distance)
         if not reason:  # a goal out of reach, or one that is approached slowly, may be meant
@@ -154,16 +161,19 @@ class WatchedEffector:
         effector, epsilon = self._component, float(self._solver.epsilon.value)
         if not np.any(effector.weight.value):
             return "Its weight is 0, so that its goal does not count. Give a positive weight."
-        stuck = [
-            f"{entry.getPathName()} at {limit}={float(entry.findData(limit).value):g} in {steps}"
-            for (entry, _, limit), steps in self._limits.items()
+        reasons = [
+            f"{actuator.getPathName()} at {limit}={float(actuator.findData(limit).value):g} "
+            f"in {steps}"
+            for (actuator, _, limit), steps in self._limits.items()
             if 5 * steps > self._steps
         ][:3]
         shift = float(effector.maxShiftToTarget.value)
-        if effector.limitShiftToTarget.value and distance > SHIFTS_MIN * shift:
-            stuck = [f"in each limitShiftToTarget brings the goal to {shift:g} of it"]
-        if stuck:
-            return f"Of {self._steps} steps, {', '.join(stuck)}. Are these limits in another unit?"
+        if effector.limitShiftToTarget.value and distance > SHIFT_RATIO_MIN * shift:
+            reasons = [f"in each limitShiftToTarget brings the goal to {shift:g} of it"]
+        if reasons:
+            return (
+                f"Of {self._steps} steps, {', '.join(reasons)}. Are these limits in another unit?"
+            )
         if epsilon < ENERGY_MIN:
             return ""
         return (
@@ -209,11 +219,11 @@ class StillGoals:
 
 def watched_effectors(root: Any) -> list[WatchedEffector]:
     """Return watches on the effectors of points of a scene that a QPInverseProblemSolver leads."""
-    entries = list(objects_of(root))
-    solver = next((e for e in entries if e.getClassName() == "QPInverseProblemSolver"), None)
+    components = list(objects_of(root))
+    solver = next((e for e in components if e.getClassName() == "QPInverseProblemSolver"), None)
     return [
-        WatchedEffector(entry, solver)
-        for entry in (entries if solver is not None else ())
-        if entry.getClassName() == "PositionEffector"
-        and np.shape(entry.effectorGoal.value)[-1] == 3
+        WatchedEffector(component, solver)
+        for component in (components if solver is not None else ())
+        if component.getClassName() == "PositionEffector"
+        and np.shape(component.effectorGoal.value)[-1] == 3
     ]

@@ -1,4 +1,4 @@
-"""Joints and springs that do not hold what they join."""
+"""Joints and springs that fail to hold their nodes."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from sofa_softctl.scene.plausibility.holding import FIXED
 from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of
 
 JOINT_GAP_MAX = 0.05
-"""Growth of the distance of joined nodes, by the size of the smaller body, above which they are
+"""Growth of the distance of joined nodes by the size of the smaller body, above which they are
 apart [-]."""
-FOLLOWING_MIN, TURN_MIN = 0.05, 0.05
-"""Motion of nodes by that of what springs pull them to, below which they are held elsewhere, and
-the change of a quaternion from which on it counts [-]."""
+FOLLOWING_RATIO_MIN, TURN_MIN = 0.05, 0.05
+"""Motion of nodes relative to the targets of their springs, below which something else holds them,
+and smallest change of a quaternion that counts [-]."""
 STRETCH_MAX = 0.25
 """Stretch of springs that hold a body, by its size, above which they do not hold it [-]."""
 
 
 @dataclass
 class WatchedJoint:
-    """A component that joins nodes, and how far they came apart."""
+    """A component that joins nodes, and the growth of their distances."""
 
     component: Any
     distances: Callable[[], np.ndarray]
-    """Gives the present distances of what it joins [length], shape (n,)."""
+    """Function that returns the present distances of joined nodes [length], shape (n,)."""
     limit: float
-    """Growth of a distance above which it does not hold [length]."""
+    """Growth of a distance above which the joint fails [length]."""
     reason: str
     """Probable reason and remedy, sentences for users."""
     start: np.ndarray = field(init=False)
     """Distances at the start [length], shape (n,)."""
     growth: float = 0.0
-    """Largest growth of a distance so far [length]."""
+    """Largest growth of a distance up to now [length]."""
     apart_count: int = 0
-    """Pairs above the limit when it was largest."""
+    """Number of pairs above the limit at that time."""
     time: float = 0.0
-    """Time of the largest one [time]."""
+    """Time of the largest growth [time]."""
 
     def __post_init__(self) -> None:
         self.start = self.distances()
@@ -70,7 +70,7 @@ class WatchedJoint:
 
 @dataclass
 class WatchedPull:
-    """Springs to positions that may move, and how far these and the held nodes moved."""
+    """Springs to positions that may move, and the motions of these and of the nodes."""
 
     component: Any
     state: Any
@@ -81,7 +81,7 @@ class WatchedPull:
     targets: deque[np.ndarray] = field(default_factory=lambda: deque(maxlen=50))
     """Changes of the target in the last steps."""
     travel: np.ndarray = field(init=False)
-    """Largest changes of places and of quaternions, of both, shape (2, 2)."""
+    """Largest changes of positions and of quaternions, of targets and nodes, shape (2, 2)."""
 
     def __post_init__(self) -> None:
         self.start, self.travel = self._now(), np.zeros((2, 2))
@@ -100,12 +100,12 @@ class WatchedPull:
 
     def texts(self) -> Iterator[str]:
         """Return a sentence if the target moved, and the nodes hardly."""
-        least = (1e-3 * body_size(self.component.getContext()), TURN_MIN)
-        for k, (target, own) in enumerate(self.travel.T):
-            if target > least[k] and own < FOLLOWING_MIN * target:
+        thresholds = (1e-3 * body_size(self.component.getContext()), TURN_MIN)
+        for k, (target, followed) in enumerate(self.travel.T):
+            if target > thresholds[k] and followed < FOLLOWING_RATIO_MIN * target:
                 yield (
                     f"{at(self.component)}: the {('places', 'quaternions')[k]} that it pulls to "
-                    f"changed by {target:.3g}, and its nodes followed by {own:.2g}: something "
+                    f"changed by {target:.3g}, and its nodes followed by {followed:.2g}: something "
                     "holds them. Are they fixed as well, or joined to what is fixed?"
                 )
 
@@ -133,19 +133,19 @@ def watched_joints(root: Any) -> list[WatchedJoint | WatchedPull]:
     return joints
 
 
-def _pulls(entry: Any, body: Body | None) -> Iterator[WatchedPull]:
+def _pulls(component: Any, body: Body | None) -> Iterator[WatchedPull]:
     """A watch on springs to rest positions, which a script may move."""
-    if body is None or pairs_of(entry, body.node) is not None:
+    if body is None or pairs_of(component, body.node) is not None:
         return
     count, shape = body.count, np.shape(body.state.rest_position.value)
-    points = np.asarray(entry.points.value, dtype=int)
+    points = np.asarray(component.points.value, dtype=int)
     if shape == np.shape(body.state.position.value) and points.max(initial=0) < count:
-        yield WatchedPull(entry, body.state, points if len(points) else np.arange(count))
+        yield WatchedPull(component, body.state, points if len(points) else np.arange(count))
 
 
-def _lets_go(entry: Any) -> bool:
+def _lets_go(joint: Any) -> bool:
     """Return True if a joint frees nodes that are far apart."""
-    distance = entry.findData("minDistance")
+    distance = joint.findData("minDistance")
     return distance is not None and float(distance.value) >= 0.0
 
 
@@ -154,7 +154,7 @@ def _limit(pairs: NodePairs) -> float:
     return JOINT_GAP_MAX * min((size for size in sizes if size > 0.0), default=0.0)
 
 
-def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJoint]:
+def _springs(springs: Any, body: Body | None, gravity: float) -> Iterator[WatchedJoint]:
     """A watch on springs that are too soft to carry the weight of a body that nothing fixes."""
     if body is None or np.shape(body.state.position.value)[1] < 3 or not body.size > 0.0:
         return
@@ -162,14 +162,18 @@ def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJ
     if any(component.getClassName() in FIXED for component in body.entries) or not masses:
         return
     weight = gravity * sum(float(mass.totalMass.value) for mass in masses)
-    points = np.asarray(entry.points.value, dtype=int)
+    points = np.asarray(springs.points.value, dtype=int)
     points = points if len(points) else np.arange(body.count)
-    given = np.ravel(np.asarray(entry.stiffness.value, dtype=float))
-    stiffness = given if len(given) == len(points) else np.full(len(points), (*given, 100.0)[0])
+    stiffnesses = np.ravel(np.asarray(springs.stiffness.value, dtype=float))
+    stiffness = (
+        stiffnesses
+        if len(stiffnesses) == len(points)
+        else np.full(len(points), (*stiffnesses, 100.0)[0])
+    )
     total = float(stiffness.sum())
     if not weight > STRETCH_MAX * body.size * total:
         return
-    pairs = pairs_of(entry, body.node)
+    pairs = pairs_of(springs, body.node)
 
     def distances() -> np.ndarray:
         if pairs is not None:
@@ -179,7 +183,7 @@ def _springs(entry: Any, body: Body | None, gravity: float) -> Iterator[WatchedJ
         return np.asarray(np.linalg.norm((x - rest)[points, :3], axis=1))
 
     yield WatchedJoint(
-        entry,
+        springs,
         distances,
         STRETCH_MAX * body.size,
         f"Its stiffnesses are {total:.3g} in sum, and the body weighs {weight:.3g}: it hangs "

@@ -14,7 +14,7 @@ UNSOLVED_MAX = 0.1
 
 @dataclass
 class WatchedLinearSolver:
-    """Conjugate gradients, and what they had left unsolved at the start of a run."""
+    """A conjugate gradient solver, with its sums of residuals at the start of a run."""
 
     component: Any
     start: tuple[int, float, float] = field(init=False)
@@ -29,11 +29,11 @@ class WatchedLinearSolver:
     def texts(self) -> Iterator[str]:
         """Return a sentence if much of the load was left unsolved."""
         count, load, residual = (
-            now - before for now, before in zip(self._sums(), self.start, strict=True)
+            current - initial for current, initial in zip(self._sums(), self.start, strict=True)
         )
         if residual > UNSOLVED_MAX * load > 0.0:
-            solver, share = self.component, residual / load
-            part = f"{share:.0%}" if share < 1.0 else "all"
+            solver, fraction = self.component, residual / load
+            part = f"{fraction:.0%}" if fraction < 1.0 else "all"
             yield (
                 f"{solver.getClassName()} '{solver.getPathName()}' leaves {part} of "
                 f"the load unsolved, in the mean of {count} solves: it stops at iterations="
@@ -44,6 +44,10 @@ class WatchedLinearSolver:
 
 
 def watched_linear_solvers(root: Any) -> list[WatchedLinearSolver]:
-    """Return the watches on the solvers of a scene that count what they leave."""
-    entries = (entry for node in nodes_of(root) for entry in node.objects)
-    return [WatchedLinearSolver(entry) for entry in entries if hasattr(entry, "residual_sum")]
+    """Return the watches on the solvers of a scene that sum up their residuals."""
+    components = (component for node in nodes_of(root) for component in node.objects)
+    return [
+        WatchedLinearSolver(component)
+        for component in components
+        if hasattr(component, "residual_sum")
+    ]

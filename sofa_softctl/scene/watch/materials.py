@@ -1,4 +1,4 @@
-"""Linear elasticity of bodies that turn."""
+"""Linear elasticity in bodies that turn."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ TURN_MAX = 10.0
 TURNED_FRACTION = 0.1
 """Fraction of the elements that turn by so much or more [-]."""
 ELEMENTS_MAX = 1000
-"""Elements that are looked at, which bounds the time that it takes."""
+"""Largest number of examined elements, which bounds the computing time."""
 
 
 @dataclass
 class WatchedTurn:
-    """A body whose force field is linear, and how far its elements turned."""
+    """A body with a linear force field, and the turns of its elements."""
 
     body: Body
     field: Any
     turn: float = 0.0
     """Largest turn that a tenth of the elements exceeded [degree]."""
     time: float = 0.0
-    """Time of it [time]."""
+    """Time of the largest turn [time]."""
 
     def check(self, time: float) -> None:
         """Look at the elements."""

@@ -1,4 +1,4 @@
-"""All components of a scene that are watched while it runs, and views of Data that were kept."""
+"""Watches on all components of a running scene, and on attributes that are views of Data."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from sofa_softctl.units import Units
 class KeptViews:
     """Attributes that a controller reads, and then sets to a view of a Data, in every step.
 
-    `self.old = state.position.value` in a step is no copy: in the next one it shows the positions
-    of then, so that a difference from it is 0.
+    `self.old = state.position.value` is not a copy: in the next step it shows the new positions,
+    so that a difference from it is 0.
     """
 
     def __init__(self, root: Any) -> None:
@@ -49,7 +49,7 @@ class KeptViews:
         self.texts: list[str] = []
 
     def step(self, steps: int) -> None:
-        """Look at them after a step: those that a later step has set anew are kept from it."""
+        """Compare the attributes after a step with those of the step before."""
         if steps > 3 or self.texts:
             return
         for number, (controller, name) in enumerate(self._kept):
@@ -67,16 +67,16 @@ class KeptViews:
 
 
 def _kept_names(kind: type) -> Iterator[str]:
-    """Attributes of self that a method reads before it sets them."""
+    """Yield the attributes of self that a method reads before it sets them."""
     for method in vars(kind).values():
         if not inspect.isfunction(method) or method.__name__ == "__init__":
             continue
         read: set[str] = set()
-        own = method.__code__.co_varnames[:1]
+        self_name = method.__code__.co_varnames[:1]
         steps = list(dis.get_instructions(method))
-        for before, step in zip(steps, steps[1:], strict=False):
-            loaded = before.argval if isinstance(before.argval, tuple) else (before.argval,)
-            if not before.opname.startswith("LOAD_FAST") or loaded[-1:] != own:
+        for previous, step in zip(steps, steps[1:], strict=False):
+            loaded = previous.argval if isinstance(previous.argval, tuple) else (previous.argval,)
+            if not previous.opname.startswith("LOAD_FAST") or loaded[-1:] != self_name:
                 continue
             if step.opname == "LOAD_ATTR":
                 read.add(step.argval)
@@ -85,20 +85,20 @@ def _kept_names(kind: type) -> Iterator[str]:
 
 
 TIMES = ("keyTimes", "times")
-"""Data with times of a motion or force that is given over time."""
+"""Data with the times of a prescribed motion or force."""
 AT_END = ("WriteState", "Exporter", "ConstantForceField", "AnimationStarter")
-"""Ends of the names of components that are looked at when a run ends."""
+"""Endings of the names of components that are examined when a run ends."""
 
 
 class Watched:
-    """Watches over the components of a scene.
+    """Watches on the components of a scene.
 
     Args:
         root: Root of an initialised scene, on either backend.
         units: Units that the scene declares.
         settings: `ConditionSettings`.
-        bodies: Its moving bodies.
-        duration: Its DURATION [time]; 0: it has none.
+        bodies: Moving bodies of the scene.
+        duration: DURATION of the scene, or 0 [time].
     """
 
     def __init__(
@@ -133,8 +133,8 @@ class Watched:
         self._watch_by_kind(entries, bodies, size)
 
     def _watch_by_kind(self, entries: Sequence[Any], bodies: Sequence[Body], size: float) -> None:
-        """Watch what few scenes have; it is imported for these alone."""
-        root, kinds = self._root, {entry.getClassName() for entry in entries}
+        """Add the watches on kinds of components that few scenes have, with late imports."""
+        root, kinds = self._root, {component.getClassName() for component in entries}
         if any(map(is_linear, entries)):
             from sofa_softctl.scene.watch.materials import watched_turns
 
@@ -155,7 +155,7 @@ class Watched:
             from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
 
             self._effectors, self._goals = watched_effectors(root), [StillGoals(root)]
-        if any(hasattr(entry, "residual_sum") for entry in entries):
+        if any(hasattr(component, "residual_sum") for component in entries):
             from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
 
             self._linear_solvers = watched_linear_solvers(root)
@@ -206,9 +206,11 @@ class Watched:
         return [text for text in texts if text]
 
     def _late_motions(self) -> list[str]:
-        entries = list(objects_of(self._root))
-        is_timed = any(entry.findData(name) for entry in entries for name in TIMES)
-        if not is_timed and not any(entry.getClassName().endswith(AT_END) for entry in entries):
+        components = list(objects_of(self._root))
+        is_timed = any(component.findData(name) for component in components for name in TIMES)
+        if not is_timed and not any(
+            component.getClassName().endswith(AT_END) for component in components
+        ):
             return []
         from sofa_softctl.scene.watch.motions import late_motions
 

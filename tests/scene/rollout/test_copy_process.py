@@ -134,7 +134,7 @@ def test_a_scene_that_another_process_cannot_make_is_told():
     def local(root):
         root.dt = 0.01
 
-    with pytest.raises(SceneError, match="put createScene into a file of its own"):
+    with pytest.raises(SceneError, match="put createScene into a separate file"):
         CopyProcess(Session(local).root)
 
 

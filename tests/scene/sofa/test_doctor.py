@@ -176,7 +176,7 @@ def test_wrong_numbers_in_arrays_are_seen(doctor, make_sofa):
 
 
 def test_a_sofa_that_does_not_answer_is_given_up(doctor, make_sofa, monkeypatch):
-    monkeypatch.setattr(sofa_probe, "TIMEOUT", 0.01)
+    monkeypatch.setattr(sofa_probe, "PROBE_TIMEOUT", 0.01)
     found = doctor(SOFA_ROOT=make_sofa())["SOFA tried"]
     assert found.text.strip() == "SOFA did not answer within 0.01 s."
 

@@ -49,7 +49,7 @@ class CarrierMesh:
 
     @cached_property
     def skin(self) -> Skin:
-        """Its boundary."""
+        """Boundary of the mesh."""
         if self.elements.shape[1] == 4:
             return skin_of(Mesh(self.x, tetrahedra=self.elements))
         quads = self.elements[:, np.array(HEXAHEDRON_QUADS)].reshape(-1, 4)
@@ -101,15 +101,15 @@ def carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh | 
     parents = list(mapping.getContext().parents)
     if linked is None and not parents:
         return None
-    for entry in [linked] if linked is not None else list(parents[0].objects):
+    for component in [linked] if linked is not None else list(parents[0].objects):
         for kind in ("tetrahedra", "hexahedra"):
-            elements = elements_of(entry, kind)
+            elements = elements_of(component, kind)
             if not len(elements):
                 continue
-            node = entry.getContext()
+            node = component.getContext()
             path = node.getPathName()
             if path not in carriers:
-                holder = own_state(node) or entry
+                holder = own_state(node) or component
                 x = np.asarray(holder.position.value, dtype=float)[:, :3]
                 if not len(x) or elements.max() >= len(x):
                     continue

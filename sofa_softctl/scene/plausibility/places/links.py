@@ -12,7 +12,7 @@ from sofa_softctl.scene.graph.nodes import attributes_of, body_size
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 
 JUMP_MIN = 0.1
-"""First movement by the size of the body from which on it is a jump [-]."""
+"""First movement by the size of the body above which it is a jump [-]."""
 DIFFERENT = 0.1
 """Distance of a region's nodes from those of the state by the size of the body above which they are
 others [-]."""

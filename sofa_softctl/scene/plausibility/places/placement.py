@@ -10,7 +10,7 @@ from sofa_softctl.scene.graph.nodes import nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
 
 MOVED_MIN = 1e-3
-"""Distance of a node from its place in the mesh, by the body's size, from which on it counts."""
+"""Distance of a node from its position in the mesh, by the body's size, above which it counts."""
 RESIZED_MAX = 2.0
 """Size at the start by that at rest, or the other way round, above which a body is torn apart."""
 POINTS_MAX = 64

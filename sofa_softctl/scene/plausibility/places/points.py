@@ -25,7 +25,7 @@ JOINING = (
 )
 """Components that join nodes or bodies."""
 _PRESSED = "SurfacePressure"
-"""How the names of components begin that press on a surface."""
+"""Prefixes of the names of components that press on a surface."""
 
 
 def point_warnings(root: Any) -> list[StartWarning]:

@@ -42,7 +42,7 @@ def surface_warnings(
     Args:
         pressed: Components that press on it.
         node: The node.
-        x: Its points [length], shape (n, 3).
+        x: Points [length], shape (n, 3).
         about: Component that a warning is about if nothing presses on it.
         carrier: The mesh that carries it; None if its place is not to be looked at.
     """
