@@ -15,7 +15,7 @@ from sofa_softctl.status import ExitStatus
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
 def components(
     name: Annotated[
-        str | None, typer.Argument(help="Component to describe; all when left out.")
+        str | None, typer.Argument(help="Component to describe. [default: all]")
     ] = None,
     plugin: Plugin = None,
 ) -> None:

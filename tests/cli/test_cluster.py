@@ -176,7 +176,7 @@ def test_workers_and_cluster_exclude_each_other_and_a_cluster_needs_what_workers
 
 @pytest.mark.processes
 def test_a_plugin_travels_with_the_modules_beside_it(project, dask, softctl, monkeypatch):
-    for name, value in (("_plugins", []), ("_files", []), ("_places", set())):
+    for name, value in (("_plugins", []), ("_files", []), ("_paths", set())):
         monkeypatch.setattr(plugins, name, value)  # it is forgotten again
     monkeypatch.setattr(processes, "_first", dict(processes._first))
     monkeypatch.syspath_prepend(project)

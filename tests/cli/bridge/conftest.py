@@ -74,7 +74,7 @@ def bridge(softctl, monkeypatch):
     def call(*words, answers=""):
         registry.DEVICES._added.pop("writer", None)
         registry.DEVICES._checked.pop("writer", None)
-        for name, empty in (("_plugins", []), ("_files", []), ("_places", set())):
+        for name, empty in (("_plugins", []), ("_files", []), ("_paths", set())):
             monkeypatch.setattr(plugins, name, empty)
         read, write = os.pipe()
         os.write(write, answers.encode())
