@@ -35,12 +35,12 @@ MOVIES_MAX = 20
 def run(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study file.")],
     workers: Annotated[
-        int | None, typer.Option(help="Simultaneous runs. [default: one per core]", min=1)
+        int | None, typer.Option(help="Simultaneous runs. Default: one per core.", min=1)
     ] = None,
     cluster: Cluster = "",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Folder of the rows. [default: STUDY.study]"),
+        typer.Option(metavar="FOLDER", help="Folder of the rows. Default: STUDY.study."),
     ] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Estimate time and disk space, then stop.")
@@ -207,7 +207,7 @@ def plot(
     study: Folder,
     to: Annotated[Path, typer.Option(metavar="FILE.png", help="The plot.")],
     measure: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Measure to plot. [default: the first]")
+        str, typer.Option(metavar="COLUMN", help="Measure to plot. Default: the first.")
     ] = "",
     kind: Annotated[
         str, typer.Option(help="map, or scatter: parameters and measures in pairs.")

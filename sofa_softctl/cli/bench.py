@@ -146,7 +146,7 @@ def bridge(
 def batch(
     study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study file.")],
     workers: Annotated[
-        int | None, typer.Option(help="Workers of the batch. [default: one per core]", min=1)
+        int | None, typer.Option(help="Workers of the batch. Default: one per core.", min=1)
     ] = None,
     seconds: Annotated[float, typer.Option(help="Length of each comparison in s.", min=5.0)] = 60.0,
     quiet: Quiet = False,

@@ -22,7 +22,7 @@ def check(
     paths: Annotated[list[Path], typer.Argument(metavar="SCENE|FOLDER", help="Scenes, folders.")],
     steps: Annotated[int, typer.Option(help="Steps after the start.", min=0)] = 5,
     set_: Set = None,
-    timeout: Annotated[float, typer.Option(help="Time limit of a scene [s].", min=1.0)] = 60.0,
+    timeout: Annotated[float, typer.Option(help="Time limit of a scene in s.", min=1.0)] = 60.0,
     workers: Annotated[int, typer.Option(help="Number of simultaneous scenes.", min=1)] = 1,
     rank: Annotated[
         bool, typer.Option("--rank", help="List missing features by number of scenes.")

@@ -66,7 +66,7 @@ def build(
     cluster: Cluster = "",
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of a new library's random tasks. [default: 0]", min=0),
+        typer.Option(help="Seed of a new library's random tasks. Default: 0.", min=0),
     ] = None,
     candidates: Candidates = 4,
     steps: Annotated[
