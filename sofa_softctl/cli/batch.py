@@ -22,7 +22,7 @@ batch = typer.Typer(help="Many runs of a scene, a row each.", no_args_is_help=Tr
 app.add_typer(batch, name="batch")
 
 Folder = Annotated[Path, typer.Argument(metavar="STUDY.study", help="Folder of a study.")]
-MOVIES = 20
+MOVIES_MAX = 20
 """Most failures of which a call makes movies."""
 
 
@@ -33,28 +33,28 @@ MOVIES = 20
     "  softctl batch run finger.toml --cluster tcp://host:8786"
 )
 def run(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What to run.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study file.")],
     workers: Annotated[
-        int | None, typer.Option(help="Runs at the same time; one a core when left out.", min=1)
+        int | None, typer.Option(help="Simultaneous runs. Default: one per core.", min=1)
     ] = None,
     cluster: Cluster = "",
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="The rows; STUDY.study when left out."),
+        typer.Option(metavar="FOLDER", help="Folder of the rows. Default: STUDY.study."),
     ] = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say how long it takes, and how much disk.")
+        bool, typer.Option("--estimate", help="Estimate time and disk space, then stop.")
     ] = False,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Go on although the scene has changed since.")
+        bool, typer.Option("--anyway", help="Continue although the scene has changed.")
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Do all runs again: rows that are there go.")
+        bool, typer.Option("--again", help="Repeat all runs and replace their rows.")
     ] = False,
     retry: Annotated[
         bool,
         typer.Option(
-            "--retry", help="Do runs again that raised, diverged, exceeded a limit or died."
+            "--retry", help="Repeat runs that raised, diverged, exceeded a limit or died."
         ),
     ] = False,
     quiet: Quiet = False,
@@ -128,10 +128,10 @@ def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
     from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.view.movie.study import film
 
-    found = read_results(folder.path)
-    failures = found.pick(np.flatnonzero(found.failed))
-    wanted = [row["run"] for row in failures if row["status"] in (OK, FAILED, DIVERGED)]
-    runs = [run for run in folder.study.runs() if run.id in set(wanted[:MOVIES])]
+    results = read_results(folder.path)
+    failures = results.pick(np.flatnonzero(results.failed))
+    run_ids = [row["run"] for row in failures if row["status"] in (OK, FAILED, DIVERGED)]
+    runs = [run for run in folder.study.runs() if run.id in set(run_ids[:MOVIES_MAX])]
     for run in runs:
         path = folder.path / "movies" / f"{run.id}.gif"
         if path.exists():
@@ -139,9 +139,9 @@ def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
         problem = executor.submit(film, Task(folder.study.scenario, run), path).result()[1]
         if problem:
             typer.echo(f"No movie of run {run.index}: {problem}", err=True)
-    if len(wanted) > MOVIES and not quiet:
+    if len(run_ids) > MOVIES_MAX and not quiet:
         typer.echo(
-            f"Movies were made of the first {MOVIES} of {len(wanted)} failures. "
+            f"Movies were made of the first {MOVIES_MAX} of {len(run_ids)} failures. "
             "softctl batch rerun --movie makes others."
         )
 
@@ -168,33 +168,33 @@ def show(
     from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.view.terminal import batch as tables
 
-    found = read_results(study)
+    results = read_results(study)
     if worst:
-        found.numbers(worst)  # that there is such a column
+        results.numbers(worst)  # that there is such a column
     if run:
-        row = found.row(run)
+        row = results.row(run)
         print_json(row) if as_json else tables.show_row(row)
     elif as_json:
-        shown = found.failed if failures else np.full(len(found.rows), True)
-        print_json(_summary(found) | {"rows": found.pick(np.flatnonzero(shown))})
+        shown = results.failed if failures else np.full(len(results.rows), True)
+        print_json(_summary(results) | {"rows": results.pick(np.flatnonzero(shown))})
     elif failures:
-        tables.show_failures(found)
+        tables.show_failures(results)
     else:
-        tables.show_results(found, worst=worst)
+        tables.show_results(results, worst=worst)
 
 
-def _summary(found: Any) -> dict[str, Any]:
+def _summary(results: Any) -> dict[str, Any]:
     return {
-        "study": found.name,
-        "folder": str(found.path),
-        "runs": found.runs,
-        "rows_done": len(found.rows),
-        "counts": found.counts(),
+        "study": results.name,
+        "folder": str(results.path),
+        "runs": results.runs,
+        "rows_done": len(results.rows),
+        "counts": results.counts(),
         "reasons": [
             {"status": status, "reason": line, "runs": runs}
-            for status, line, runs in found.reasons()
+            for status, line, runs in results.reasons()
         ],
-        "damaged": list(found.damaged),
+        "damaged": list(results.damaged),
     }
 
 
@@ -207,7 +207,7 @@ def plot(
     study: Folder,
     to: Annotated[Path, typer.Option(metavar="FILE.png", help="The plot.")],
     measure: Annotated[
-        str, typer.Option(metavar="COLUMN", help="What is plotted; the first when left out.")
+        str, typer.Option(metavar="COLUMN", help="Measure to plot. Default: the first.")
     ] = "",
     kind: Annotated[
         str, typer.Option(help="map, or scatter: parameters and measures in pairs.")
@@ -221,10 +221,10 @@ def plot(
     if kind not in KINDS:
         raise UsageError(f"--kind: expected {' or '.join(KINDS)}. Got: '{kind}'.")
     check_outputs(plot=to)
-    found = read_results(study)
-    save_study_plot(to, found, measure, kind)
+    results = read_results(study)
+    save_study_plot(to, results, measure, kind)
     typer.echo(f"Plot: {to}")
-    tables.show_worst(found, measure)
+    tables.show_worst(results, measure)
 
 
 @batch.command(epilog="Example:\n\n  softctl batch rerun finger.study 17 --record --movie")
@@ -246,32 +246,36 @@ def rerun(
     from sofa_softctl.batch import running
     from sofa_softctl.view.terminal import batch as tables
 
-    done = running.rerun(study, run, record=record)
-    files = [done.record, _film(study, done.before) if movie else None]
+    repeated = running.rerun(study, run, record=record)
+    files = [repeated.record, _film(study, repeated.before) if movie else None]
     if as_json:
-        said = {"same": not done.differing, "differing": done.differing, "changes": done.changes}
-        print_json({"row": done.row} | said)
+        comparison = {
+            "same": not repeated.differing,
+            "differing": repeated.differing,
+            "changes": repeated.changes,
+        }
+        print_json({"row": repeated.row} | comparison)
     else:
-        tables.show_row(done.row)
+        tables.show_row(repeated.row)
         for path in filter(None, files):
             typer.echo(f"Written: {path}")
-        tables.show_differences(done)
-    if done.differing:
+        tables.show_differences(repeated)
+    if repeated.differing:
         raise typer.Exit(ExitStatus.FAILED)
 
 
 def _film(study: Path, row: Mapping[str, Any]) -> Path | None:
-    """The movie of a run that is done once more; None: there is none, which was said."""
+    """Return the movie of a repeated run, or None after a message."""
     from sofa_softctl.batch.execution.run_one import Task
     from sofa_softctl.batch.execution.workers import local_workers
     from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.view.movie.study import film
 
-    found = read_results(study)
-    design = found.study()
+    results = read_results(study)
+    design = results.study()
     path = study / "movies" / f"{row['run']}.gif"
     with local_workers(design, 1) as executor:
-        task = Task(design.scenario, found.run(row))
+        task = Task(design.scenario, results.run(row))
         problem = executor.submit(film, task, path).result()[1]
     if problem:
         typer.echo(f"No movie: {problem}", err=True)

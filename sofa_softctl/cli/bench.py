@@ -54,12 +54,12 @@ def scene(
     with open_session(
         path, backend, set_, quiet=quiet or as_json, add=keep_devices_closed
     ) as session:
-        found = profile(session, total)
+        result = profile(session, total)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     elif not quiet:
-        tables.show_profile(found)
-    exit_if_stopped(found.steps, total, "steps")
+        tables.show_profile(result)
+    exit_if_stopped(result.steps, total, "steps")
 
 
 @bench.command(
@@ -72,7 +72,7 @@ def compare(
     steps: Steps = 200,
     set_: Set = None,
     tolerance: Annotated[
-        float, typer.Option(help="Largest deviation, as a share of the robot's size.", min=0.0)
+        float, typer.Option(help="Largest deviation, as a fraction of the robot's size.", min=0.0)
     ] = 1e-6,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Plot of deviation and phases.")
@@ -95,7 +95,7 @@ def compare(
     total = steps or 200
     show = Terminal(quiet=quiet or as_json)
     with show.bar("Comparing", total) as advance:
-        found = compare_scene(
+        result = compare_scene(
             scene,
             total,
             parameters=parameters(set_),
@@ -103,15 +103,15 @@ def compare(
             on_step=advance,
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     elif not quiet:
-        tables.show_comparison(found, tolerance)
+        tables.show_comparison(result, tolerance)
     if plot is not None:
         from sofa_softctl.view.plots.comparison import save_comparison_plot
 
-        save_comparison_plot(plot, found)
-    exit_if_stopped(found.steps, total, "steps")
-    if found.deviation_max > tolerance:
+        save_comparison_plot(plot, result)
+    exit_if_stopped(result.steps, total, "steps")
+    if result.deviation_max > tolerance:
         raise typer.Exit(ExitStatus.FAILED)
 
 
@@ -131,22 +131,22 @@ def bridge(
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 
-    found = []
+    result = []
     with Terminal(quiet=as_json).bar("Measuring", len(CASES)) as advance:
         for timing in study(seconds):
-            found.append(timing)
-            advance(len(found))
+            result.append(timing)
+            advance(len(result))
     if as_json:
-        print_json({"cases": [asdict(timing) for timing in found]})
+        print_json({"cases": [asdict(timing) for timing in result]})
     else:
-        tables.show_timings(found)
+        tables.show_timings(result)
 
 
 @bench.command(epilog="Example:\n\n  softctl bench batch finger.toml --workers 2 --seconds 60")
 def batch(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Whose runs are done.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study file.")],
     workers: Annotated[
-        int | None, typer.Option(help="Of the batch; one a core when left out.", min=1)
+        int | None, typer.Option(help="Workers of the batch. Default: one per core.", min=1)
     ] = None,
     seconds: Annotated[float, typer.Option(help="Length of each comparison in s.", min=5.0)] = 60.0,
     quiet: Quiet = False,
@@ -164,14 +164,14 @@ def batch(
     from sofa_softctl.view.terminal import bench as tables
     from sofa_softctl.view.terminal.run import Terminal
 
-    found = []
+    result = []
     design = read_study(study)
     count = workers or len(os.sched_getaffinity(0))
     with Terminal(quiet=quiet or as_json).bar("Measuring", len(LOOPS)) as advance:
         for loop in LOOPS:
-            found.append(throughput(design, loop, count, seconds))
-            advance(len(found))
+            result.append(throughput(design, loop, count, seconds))
+            advance(len(result))
     if as_json:
-        print_json([asdict(each) | {"ratio": each.ratio} for each in found])
+        print_json([asdict(each) | {"ratio": each.ratio} for each in result])
     elif not quiet:
-        tables.show_throughput(found)
+        tables.show_throughput(result)

@@ -22,12 +22,10 @@ def check(
     paths: Annotated[list[Path], typer.Argument(metavar="SCENE|FOLDER", help="Scenes, folders.")],
     steps: Annotated[int, typer.Option(help="Steps after the start.", min=0)] = 5,
     set_: Set = None,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds for a scene, after which it is given up.", min=1.0)
-    ] = 60.0,
-    workers: Annotated[int, typer.Option(help="Scenes at the same time.", min=1)] = 1,
+    timeout: Annotated[float, typer.Option(help="Time limit of a scene in s.", min=1.0)] = 60.0,
+    workers: Annotated[int, typer.Option(help="Number of simultaneous scenes.", min=1)] = 1,
     rank: Annotated[
-        bool, typer.Option("--rank", help="What is lacking, by the number of scenes.")
+        bool, typer.Option("--rank", help="List missing features by number of scenes.")
     ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="A scene with warnings does not pass.")
@@ -48,7 +46,7 @@ def check(
     from sofa_softctl.view.terminal import check as terminal
 
     scenes = scenes_in(paths)
-    found = check_scenes(
+    checks_in_progress = check_scenes(
         scenes,
         steps=steps,
         seconds=timeout,
@@ -57,15 +55,17 @@ def check(
         plugins=plugin or (),
         backend=backend,
     )
-    checks = list(terminal.with_progress(found, len(scenes), quiet=quiet or as_json))
+    checks = list(terminal.with_progress(checks_in_progress, len(scenes), quiet=quiet or as_json))
     if as_json:
-        ranks = {"rank": [vars(entry) for entry in ranked(checks)]} if rank else {}
-        print_json({"scenes": [one.to_dict() for one in checks], **ranks})
+        ranks = {"rank": [vars(feature) for feature in ranked(checks)]} if rank else {}
+        print_json({"scenes": [scene_check.to_dict() for scene_check in checks], **ranks})
     elif len(scenes) == 1 and not paths[0].is_dir():
         terminal.show_check(checks[0])
     else:
         terminal.show_checks(checks, quiet=quiet)
     if rank and not as_json:
         terminal.show_rank(ranked(checks))
-    if not all(one.runs and not (strict and one.warnings) for one in checks):
+    if not all(
+        scene_check.runs and not (strict and scene_check.warnings) for scene_check in checks
+    ):
         raise typer.Exit(ExitStatus.FAILED)

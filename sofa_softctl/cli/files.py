@@ -87,7 +87,7 @@ def load_plugins(files: list[Path] | None, backend: str) -> None:
 
 
 def prepare(files: list[Path] | None, strict: bool) -> None:
-    """What a process of its own does before it opens a scene: load plugins, be strict."""
+    """Prepare a separate process before it opens a scene: load plugins, set strictness."""
     from sofa_softctl.plugins import load_files
     from sofa_softctl.scene.plausibility.strict import set_strict
 

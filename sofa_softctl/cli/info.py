@@ -43,7 +43,7 @@ def info(
     ],
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="Where the motions of a library are."),
+        typer.Option(metavar="FILE.png", help="Plot the parameters of all entries."),
     ] = None,
     as_json: Json = False,
 ) -> None:

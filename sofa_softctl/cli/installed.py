@@ -14,9 +14,7 @@ from sofa_softctl.status import ExitStatus
 
 @app.command(epilog="Examples:\n\n  softctl components\n\n  softctl components CableConstraint")
 def components(
-    name: Annotated[
-        str | None, typer.Argument(help="Component to describe; all when left out.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="Component to describe. Default: all.")] = None,
     plugin: Plugin = None,
 ) -> None:
     """List the components of the embedded runtime, or the Data of one of them."""

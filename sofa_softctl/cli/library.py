@@ -35,10 +35,10 @@ Candidates = Annotated[
     int, typer.Option(help="Motions tried for an answer; 1 is the paper's method.", min=1)
 ]
 Accuracy = Annotated[
-    float, typer.Option(help="Share of the tolerance that answers may miss by.", min=0.01, max=1.0)
+    float, typer.Option(help="Fraction of the tolerance allowed as error.", min=0.01, max=1.0)
 ]
 LibraryPath = Annotated[Path, typer.Argument(help="File that softctl library build made.")]
-Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
+Seed = Annotated[int, typer.Option(help="Seed of the random tasks.", min=0)]
 
 
 @library_app.command(
@@ -51,24 +51,22 @@ Seed = Annotated[int, typer.Option(help="Of the random tasks.", min=0)]
 def build(
     problem: ProblemName,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The library; goes on if it exists.")
+        Path | None, typer.Option(metavar="FILE", help="Library file; continued if it exists.")
     ] = None,
     failure_rate: Annotated[
         float,
         typer.Option(
-            help="Ends when at most this share of tasks fails, at 95 % confidence.",
+            help="End when at most this fraction of tasks fails, at 95 % confidence.",
             min=1e-4,
             max=0.5,
         ),
     ] = 0.01,
-    motions: Annotated[
-        int, typer.Option(help="Ends at so many motions, whatever tasks need.", min=1)
-    ] = 5000,
+    motions: Annotated[int, typer.Option(help="End at this number of motions.", min=1)] = 5000,
     workers: Workers = 0,
     cluster: Cluster = "",
     seed: Annotated[
         int | None,
-        typer.Option(help="Of the random tasks of a new library; 0 when left out.", min=0),
+        typer.Option(help="Seed of a new library's random tasks. Default: 0.", min=0),
     ] = None,
     candidates: Candidates = 4,
     steps: Annotated[
@@ -79,7 +77,7 @@ def build(
     ] = 1,
     accuracy: Accuracy = 1.0,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what the library will take: a minute.")
+        bool, typer.Option("--estimate", help="Estimate size and build time, then stop.")
     ] = False,
     plugin: Plugin = None,
     quiet: Quiet = False,
@@ -174,7 +172,8 @@ def query(
         Path | None, typer.Option(metavar="FILE.csv", help="Inputs and states over time.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Them before and after refinement.")
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Plot of them, before and after refinement."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -188,16 +187,16 @@ def query(
     from sofa_softctl.view.terminal import library as tables
 
     check_outputs(reads=[library], plot=plot, out=out)
-    known = load(library)
-    p = _numbers(library, [each.name for each in known.model.parameters], parameters)
-    known.query(p)  # sets up what later ones have ready: their time is shown
-    answer = known.query(p)
+    loaded = load(library)
+    p = _numbers(library, [parameter.name for parameter in loaded.model.parameters], parameters)
+    loaded.query(p)  # sets up what later ones have ready: their time is shown
+    answer = loaded.query(p)
     ok = answer.status.ok and not answer.beyond
     if out is not None and ok:
-        write_csv(out, known, answer)
+        write_csv(out, loaded, answer)
     if plot is not None:
-        plots.save_answer_plot(plot, answer, known.query(p, refine=False), known)
-    tables.show_answer(known, answer, as_json=as_json)
+        plots.save_answer_plot(plot, answer, loaded.query(p, refine=False), loaded)
+    tables.show_answer(loaded, answer, as_json=as_json)
     raise typer.Exit(ExitStatus.DONE if ok else ExitStatus.NOT_REACHED)
 
 
@@ -213,7 +212,7 @@ def verify(
     candidates: Candidates = 4,
     accuracy: Accuracy = 1.0,
     blind: Annotated[
-        bool, typer.Option("--blind", help="Answers are not simulated, as in the paper.")
+        bool, typer.Option("--blind", help="Do not simulate answers, as in the paper.")
     ] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Errors, costs and times.")
@@ -287,18 +286,18 @@ def _numbers(library: Path, names: list[str], words: list[str]) -> list[float]:
             f"{library}: expected {len(names)} numbers, for {', '.join(names)}. Got {len(words)}: "
             f"{' '.join(words)}."
         )
-    found = []
+    numbers = []
     for number, (name, word) in enumerate(zip(names, words, strict=True), 1):
         try:
-            found.append(float(word))
+            numbers.append(float(word))
         except ValueError:
-            found.append(math.nan)
-        if not math.isfinite(found[-1]):
+            numbers.append(math.nan)
+        if not math.isfinite(numbers[-1]):
             raise UsageError(
                 f"{library}: parameter {number}, {name}, must be a finite number. Got: '{word}'. "
                 f"Give one number each for {', '.join(names)}."
             )
-    return found
+    return numbers
 
 
 def _check_seed(file: Any, seed: int | None) -> None:

@@ -20,12 +20,10 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter of createScene; may be repeated."),
 ]
-Workers = Annotated[int, typer.Option(help="Processes that solve at the same time.", min=0)]
+Workers = Annotated[int, typer.Option(help="Number of processes that solve.", min=0)]
 Cluster = Annotated[
     str,
-    typer.Option(
-        metavar="ADDRESS", help="Run on a Dask cluster: its scheduler, such as tcp://host:8786."
-    ),
+    typer.Option(metavar="ADDRESS", help="Scheduler of a Dask cluster, such as tcp://host:8786."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
 BackendName = Annotated[
@@ -61,7 +59,7 @@ Strict = Annotated[
     typer.Option(
         "--strict",
         callback=_be_strict,
-        help="Warnings of loading and of the start of a scene are errors.",
+        help="Treat warnings of a scene's loading and start as errors.",
     ),
 ]
 

@@ -41,14 +41,14 @@ from sofa_softctl.errors import SoftctlError, UsageError
 )
 def plan(
     scene: Scene,
-    task: Annotated[str, typer.Option(help="One of the scene file's TASKS.")],
+    task: Annotated[str, typer.Option(help="Key of the scene file's TASKS.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.mcap", help="The plan, for scenes to play back.")
     ] = None,
     force: Force = False,
     instants: Annotated[int, typer.Option(help="Instants of the plan.", min=3)] = 200,
     store: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keeps equilibria for later plans.")
+        Path | None, typer.Option(metavar="FILE", help="File of equilibria for later plans.")
     ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Plan without the grid, slowly.")] = False,
     workers: Workers = 0,
@@ -57,14 +57,14 @@ def plan(
         str | None, typer.Option(metavar="auto|cells|sparse", help="Kind of grid.")
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(help="Refine only where positions are further off than this.")
+        float | None, typer.Option(help="Largest error of positions without refinement.")
     ] = None,
     replay_tolerance: Annotated[
         float | None,
         typer.Option(help="Largest distance from the planned path on the full robot."),
     ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Write a plan that must not be executed, too.")
+        bool, typer.Option("--anyway", help="Also write a plan that must not be executed.")
     ] = False,
     task_set: Annotated[
         list[str] | None,
@@ -82,7 +82,7 @@ def plan(
     ] = None,
     camera: View = "auto",
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what the plan would take.")
+        bool, typer.Option("--estimate", help="Estimate time and memory, then stop.")
     ] = False,
     quiet: Quiet = False,
     as_json: Json = False,

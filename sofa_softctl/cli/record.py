@@ -26,9 +26,7 @@ app.add_typer(record_app, name="record")
     "  softctl record export out/run.mcap --stream bridge.robot.command --to commands.csv"
 )
 def export(
-    record: Annotated[
-        Path, typer.Argument(help="FILE.mcap, or the FILE.mcap.part that a killed run left.")
-    ],
+    record: Annotated[Path, typer.Argument(help="FILE.mcap, or FILE.mcap.part of a killed run.")],
     to: Annotated[
         Path,
         typer.Option(
@@ -38,9 +36,7 @@ def export(
     ],
     stream: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="A stream as the table in place of the steps; may be repeated."
-        ),
+        typer.Option(metavar="NAME", help="Export a stream instead of the steps; may be repeated."),
     ] = None,
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="ParaView: every N-th step, and the last one.")
@@ -62,15 +58,17 @@ def export(
     if every > 1 and to.suffix.lower() != ".pvd":
         raise UsageError("--every is for FILE.pvd: tables and arrays have all steps.")
     check_writable(to)
-    found = read_record(record)
+    recording = read_record(record)
     if stream and write is export_csv:
-        export_streams(found, stream, to)
+        export_streams(recording, stream, to)
     else:
-        write(found, to)
-    if not found.complete:
-        typer.echo(f"{record} is not complete ({found.status}): {len(found.time)} steps.", err=True)
-    if found.streams and not stream and write is export_csv:
-        names = ", ".join(found.streams)
+        write(recording, to)
+    if not recording.complete:
+        typer.echo(
+            f"{record} is not complete ({recording.status}): {len(recording.time)} steps.", err=True
+        )
+    if recording.streams and not stream and write is export_csv:
+        names = ", ".join(recording.streams)
         typer.echo(f"Not in it are the streams, whose rows have times of their own: {names}.")
     typer.echo(f"Written: {to}")
 

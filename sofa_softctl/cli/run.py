@@ -78,7 +78,7 @@ def run(
         typer.Option(metavar="CONFIG", help="Move the robot of this file as the scene moves."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="No motor moves: loopback devices stand in.")
+        bool, typer.Option("--dry-run", help="Use simulated devices: no motor moves.")
     ] = False,
     key: Annotated[
         list[str] | None,

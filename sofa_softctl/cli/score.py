@@ -35,12 +35,14 @@ def score(
     surrogate: Surrogate = False,
     store: Store = None,
     episodes: Episodes = 20,
-    seed: Annotated[int, typer.Option(help="Of the first episode.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the first episode.", min=0)] = 0,
     set_: Set = None,
     task_set: TaskSet = None,
     baseline: Annotated[
         bool,
-        typer.Option("--baseline", help="The scene's own controller, too, in the same episodes."),
+        typer.Option(
+            "--baseline", help="Also score the scene's own controller in the same episodes."
+        ),
     ] = False,
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="The first episode of a scene.")
@@ -68,16 +70,16 @@ def score(
     env = maker.make()
     try:
         with show.bar("Episodes", episodes) as advance:
-            found = {"policy": play(env, loaded.shares, episodes, seed=seed, progress=advance)}
+            scores = {"policy": play(env, loaded.shares, episodes, seed=seed, progress=advance)}
         if baseline:
             with show.bar("Its own controller", episodes) as advance:
-                found["baseline"] = score_baseline(env, episodes, seed=seed, progress=advance)
+                scores["baseline"] = score_baseline(env, episodes, seed=seed, progress=advance)
         if movie is not None:
             show.film(env, loaded.shares, seed, movie)
     finally:
         env.close()
     if as_json:
-        other = {"baseline": found["baseline"].to_dict()} if baseline else {}
-        print_json({"environment": maker.name, **found["policy"].to_dict(), **other})
+        baseline_scores = {"baseline": scores["baseline"].to_dict()} if baseline else {}
+        print_json({"environment": maker.name, **scores["policy"].to_dict(), **baseline_scores})
     else:
-        show.scores(found)
+        show.scores(scores)

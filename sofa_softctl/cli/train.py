@@ -28,14 +28,16 @@ Environment = Annotated[
         metavar="ENV",
     ),
 ]
-TaskName = Annotated[str | None, typer.Option(help="One of the scene file's LEARNING.")]
+TaskName = Annotated[str | None, typer.Option(help="Key of the scene file's LEARNING.")]
 TaskSet = Annotated[
     list[str] | None,
     typer.Option("--task-set", metavar="NAME=VALUE", help="Parameter of the task; repeatable."),
 ]
 Surrogate = Annotated[
     bool,
-    typer.Option("--surrogate", help="On the map of the scene's equilibria, see its SURROGATE."),
+    typer.Option(
+        "--surrogate", help="Train on the surrogate that the scene declares in SURROGATE."
+    ),
 ]
 Store = Annotated[
     Path | None,
@@ -56,15 +58,16 @@ Episodes = Annotated[int, typer.Option(help="Episodes of a score.", min=1)]
 def train(
     environment: Environment,
     policy: Annotated[
-        Path, typer.Option(metavar="FILE.safetensors", help="The policy; checkpoints beside it.")
+        Path,
+        typer.Option(metavar="FILE.safetensors", help="Policy file; checkpoints are next to it."),
     ],
     task: TaskName = None,
     surrogate: Surrogate = False,
     store: Store = None,
     steps: Annotated[
-        int | None, typer.Option(help="Decisions in all, in whole iterations.", min=1)
+        int | None, typer.Option(help="Total decisions, in whole iterations.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)] = 0,
     envs: Annotated[int | None, typer.Option(help="Environments.", min=1)] = None,
     workers: Annotated[
         int, typer.Option(help="Processes, one for each environment of a scene.", min=0)
@@ -115,21 +118,21 @@ def train(
         stopping(lambda: _kept(checkpoint_of(policy))),
         show.training(settings.steps) as progress,
     ):
-        found = _train(maker, settings, workers, policy, resume, progress)
+        result = _train(maker, settings, workers, policy, resume, progress)
         if curve is not None:
-            save_curve(curve, found.curve)
+            save_curve(curve, result.curve)
         if plot is not None:
             from sofa_softctl.view.plots.learning import save_learning_plot
 
-            save_learning_plot(plot, found.curve)
-        scores = _scores(maker, found.policy, episodes, show)
+            save_learning_plot(plot, result.curve)
+        scores = _scores(maker, result.policy, episodes, show)
     if as_json:
         print_json(
             {
                 "environment": maker.name,
-                "steps": found.curve[-1].steps,
-                "seconds": found.curve[-1].seconds,
-                "scores": {name: one.to_dict() for name, one in scores.items()},
+                "steps": result.curve[-1].steps,
+                "seconds": result.curve[-1].seconds,
+                "scores": {name: score.to_dict() for name, score in scores.items()},
             }
         )
     else:
@@ -220,15 +223,15 @@ def _scores(maker: Any, policy: Any, episodes: int, show: Any) -> dict[str, Any]
     """Of a policy in its environment, and on the exact model where there is one."""
     from sofa_softctl.learning.measuring.scores import score
 
-    found = {}
+    scores = {}
     twins = {"its environment": maker}
     exact = getattr(maker, "exact", None)
     if exact is not None:
         twins["the exact model"] = exact
-    for name, each in twins.items():
-        env = each.make()
+    for name, twin_maker in twins.items():
+        env = twin_maker.make()
         count = min(episodes, env.costly_episodes) if hasattr(env, "costly_episodes") else episodes
         with show.bar(f"Score in {name}", count) as advance:
-            found[name] = score(env, policy.shares, count, seed=FRESH, progress=advance)
+            scores[name] = score(env, policy.shares, count, seed=FRESH, progress=advance)
         env.close()
-    return found
+    return scores

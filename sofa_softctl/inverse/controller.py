@@ -19,7 +19,7 @@ from sofa_softctl.inverse.aspects.look_ahead import LookAhead, LookAheadRunner
 from sofa_softctl.inverse.aspects.objects import GraspedObjects, LostObjects
 from sofa_softctl.inverse.aspects.slack import Slack
 from sofa_softctl.inverse.aspects.step_counts import StepCounts
-from sofa_softctl.inverse.goals.function import goal_warnings, goals_at, has_state, within_reach
+from sofa_softctl.inverse.goals.function import goal_warnings, goals_at, has_state, limit_distance
 from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.options import (
     CONTACTS,
@@ -51,13 +51,13 @@ if TYPE_CHECKING:
     from sofa_softctl.inverse.rows.contact_rows import ContactRows
 
 Numbers = float | Sequence[float] | np.ndarray
-"""One number for all actuators, or one for each."""
+"""One number for all actuators, or one number each."""
 LIMITS = ("effort_min", "effort_max", "displacement_min", "displacement_max")
 """Options that `Actuators` holds."""
-FIXED = ("actuators", "effectors", "names", "contacts", "measured", "lead")
-"""What is read when the controller is made."""
-DEFAULT_TOLERANCE = 0.01
-"""Distance to a goal that counts as reached, as a fraction of the robot's size."""
+FIXED_OPTIONS = ("actuators", "effectors", "names", "contacts", "measured", "lead")
+"""Options that cannot change after the controller is made."""
+GOAL_TOLERANCE_RATIO = 0.01
+"""Default distance to a goal that counts as reached, relative to the robot's size [-]."""
 
 
 class InverseController(SceneController):
@@ -76,14 +76,14 @@ class InverseController(SceneController):
         actuators: Components to drive, such as CableConstraints with valueType='force'. Their own
             limits on effort, displacement and its rate are respected where the scene set them;
             those on effort are SOFA's multipliers, dt times an effort with most integrators.
-        effectors: What `add_effector` returned, one list an effector.
+        effectors: Lists of constraints, one from `add_effector` per effector.
         goal: Point (3,), one for each effector (n, 3), a function of time that gives it, or a Data
-            that it follows, or its path: "@/target/dofs.position". A function with a state has
+            to follow, or its path: "@/target/dofs.position". A function with a state has
             `snapshot()` and `restore(snapshot)`, as controllers do. Setting the Data `goal` moves
             it from the next step on.
         energy: Weight of the actuators' energy [-]; needed with more actuators than effector rows.
         weight: Weight of each effector's residual [-], one number, shape (n,), or (n, 3) by axis.
-        goal_distance: Largest distance of each effector to its goal [length]: a goal that is
+        goal_distance: Largest distance of each effector to its target [length]: a goal that is
             further is moved nearer, along the straight line.
         effort_min: Smallest effort of each actuator [effort], one number or shape (n_a,): 0 for a
             cable, which cannot push. Never exceeded. Not of Young's moduli.
@@ -93,11 +93,12 @@ class InverseController(SceneController):
         displacement_max: Largest displacement [displacement], likewise.
         effort_rate: Largest change of an effort a step [effort], likewise.
         motor_speed: Largest length that a motor moves in a unit of time [length/time], likewise.
-            A cable that a motion leaves slack may exceed its limits for the time that takes.
+            A slack cable may exceed its limits until its motor has caught up.
         measured: Displacements that the motors of a real robot have reached: a Data [displacement],
             shape (n_a,), or its path, "@bridge.measured" of a HardwareBridge. The model then does
-            not run ahead of them; NaN holds nothing back. None: the motors follow.
-        lead: How far the model may be ahead of `measured` [displacement], one number or shape
+            not run ahead of them; NaN sets no limit. Default: the model waits for no motor.
+
+        lead: Largest distance of the model ahead of `measured` [displacement], one number or shape
             (n_a,). A robot lags by its speed times its delay, (lookahead + 2) dt with a
             HardwareBridge: a smaller lead slows down one that follows well.
         contacts: Model of contacts: 'coulomb' (they stick or slide), 'sticking' (they stick without
@@ -105,14 +106,14 @@ class InverseController(SceneController):
             the last efforts).
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
         search: Options of the search for contact modes; see `SearchOptions`.
-        solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin. Where its answer
+        solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin. If its solution
             fails the check, proxqp is called, and the status is FALLBACK.
-        look_ahead: Look-ahead over several steps where there is no progress, by rollouts on a copy
-            of the scene; see `LookAhead`. None: none.
+        look_ahead: Options of the look-ahead over several steps, by rollouts on a copy of the
+            scene if there is no progress. Default: no look-ahead.
         names: Names of the actuators for messages; the names of their nodes by default.
         goal_tolerance: Distance of the effectors to their goals at the end of a run up to which
-            they count as reached [length], for all or one each; the run says why otherwise, and
-            ends with status 3. None: 1 % of the robot's size, the largest side of the box around
+            they count as reached [length], for all or one each; otherwise the run reports why and
+            ends with status 3. Default: 1 % of the robot's size, the largest side of the box around
             the body that carries the effector as the scene starts (see `scene.body.body_size`).
             math.inf: not judged, as effectors with the weight 0 are not. Axes with the weight 0 do
             not count.
@@ -181,7 +182,7 @@ class InverseController(SceneController):
         self.grasps = options.instances(self, "grasps", grasps, Grasp)
         self.goal_tolerance: Any = goal_tolerance
         if goal_tolerance is not None:
-            self.goal_tolerance = self._of_effectors("goal_tolerance", goal_tolerance)
+            self.goal_tolerance = self._effector_numbers("goal_tolerance", goal_tolerance)
         if look_ahead is not None:
             options.instance(self, "look_ahead", look_ahead, LookAhead)
         self.look_ahead_runner = LookAheadRunner(self, look_ahead)
@@ -198,23 +199,23 @@ class InverseController(SceneController):
             self.lost,
         ]
         self.rows: Any = None  # ControlRows, from the first step on
-        self.recorded = outputs.recorded(self.driven.quantities)
-        outputs.declare(self, self.driven.count, len(self.effectors))
-        self.goal_seen = self.outputs["goal"].getCounter()
-        self._forget()
+        self.recorded = outputs.recorded_data(self.driven.quantities)
+        outputs.add_data(self, self.driven.count, len(self.effectors))
+        self.goal_counter = self.outputs["goal"].getCounter()
+        self._reset_state()
 
-    def _of_actuators(self, name: str, value: Any, allowed: options.Allowed) -> Any:
-        """One number for each actuator; a single infinite one as it is, as there is no limit."""
+    def _actuator_numbers(self, name: str, value: Any, allowed: options.Allowed) -> Any:
+        """Return one number for each actuator, or a single infinite one if there is no limit."""
         values = options.numbers(self, name, value, len(self.actuators), "actuator", allowed)
         return values if np.isfinite(values).any() else float(values[0])
 
-    def _of_effectors(self, name: str, value: Any) -> np.ndarray:
-        """One positive number for each effector."""
+    def _effector_numbers(self, name: str, value: Any) -> np.ndarray:
+        """Return one positive number for each effector."""
         count = len(self.effectors)
         return options.numbers(self, name, value, count, "effector", options.POSITIVE)
 
     def _measured_displacements(self, measured: Any, lead: Any) -> MeasuredDisplacements | None:
-        """The aspect of a real robot's motors, if their displacements are measured."""
+        """Return the aspect of a real robot's motors, if their displacements are measured."""
         if (measured is None) != (lead is None):
             options.wrong(self, "lead", "given with `measured`, and only then", lead)
         if measured is None:
@@ -225,24 +226,24 @@ class InverseController(SceneController):
         distance = options.numbers(self, "lead", lead, count, "actuator", options.POSITIVE)
         return MeasuredDisplacements(self, measured, distance, self.names)
 
-    def _forget(self) -> None:
+    def _reset_state(self) -> None:
         self.solution: InverseSolution | None = None
         self.problem: InverseProblem | None = None
         self.solve_cpu = 0.0  # CPU time of the last solve [s]: a busy machine does not change it
         self.last_time = -math.inf
-        self.asked_goal: tuple[float, Any] = (math.nan, None)  # time and goals
+        self.cached_goals: tuple[float, Any] = (math.nan, None)  # time and goals
         self.failed = False
-        self.warned_of_others = False
+        self.warned_of_other_rows = False
         for aspect in self.aspects:
             aspect.forget()
 
     def reset(self) -> None:
         """Forget the last solution, all counts and warnings; a goal that was set stays."""
         self._take_goal()
-        self._forget()
+        self._reset_state()
         self.driven.release()
-        outputs.clear(self.outputs)
-        self.keep(goal_seen=self.outputs["goal"].getCounter())
+        outputs.reset_data(self.outputs)
+        self.keep(goal_counter=self.outputs["goal"].getCounter())
 
     @override
     def start_warnings(self) -> list[str]:
@@ -250,7 +251,7 @@ class InverseController(SceneController):
 
     @override
     def about(self) -> dict[str, Any]:
-        tips = [[rows.getPathName() for rows in each] for each in self.effectors]
+        tips = [[axis.getPathName() for axis in rows] for rows in self.effectors]
         return {"actuators": list(self.names), "effectors": tips, "solver": self.solver}
 
     @override
@@ -261,11 +262,11 @@ class InverseController(SceneController):
     def plot(self, figure: Any, history: History) -> bool:
         from sofa_softctl.inverse.plot import draw_tracking
 
-        quantities = [each.effort for each in self.driven.quantities]
+        quantities = [quantity.effort for quantity in self.driven.quantities]
         limits: list[float] = []
         if self.rows is not None:
-            found = self.driven.limits(self.rows.factor)
-            limits = [*np.ravel(found["effort_min"]), *np.ravel(found["effort_max"])]
+            limits_of = self.driven.limits(self.rows.factor)
+            limits = [*np.ravel(limits_of["effort_min"]), *np.ravel(limits_of["effort_max"])]
         draw_tracking(figure, self.names, history, quantities, limits)
         return True
 
@@ -287,26 +288,26 @@ class InverseController(SceneController):
         """Restore a `snapshot`."""
         self.solution = snapshot["solution"]
         self.last_time = snapshot["last_time"]
-        self.keep(asked_goal=(math.nan, None))
+        self.keep(cached_goals=(math.nan, None))
         for aspect, state in zip(self.aspects, snapshot["aspects"], strict=True):
             aspect.restore(state)
         if has_state(self.goal_function):
             self.goal_function.restore(snapshot["goal"])
-        self.keep(goal_set=snapshot["goal_set"], goal_seen=self.outputs["goal"].getCounter())
+        self.keep(goal_set=snapshot["goal_set"], goal_counter=self.outputs["goal"].getCounter())
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Options may be set while the scene runs, checked as those of the constructor are."""
+        """Set an option while the scene runs, with the checks of the constructor."""
         if name == "goal" and callable(value) and not options.is_data(value):
             function = checked_goal(self, value, len(self.effectors))
-            self.keep(goal_function=function, goal_set=None, asked_goal=(math.nan, None))
+            self.keep(goal_function=function, goal_set=None, cached_goals=(math.nan, None))
         elif name in LIMITS:
-            self.driven.given[name] = self._of_actuators(name, value, options.ANY)
+            self.driven.options[name] = self._actuator_numbers(name, value, options.ANY)
         elif name in ("effort_rate", "motor_speed"):
             allowed = options.NOT_NEGATIVE if name == "effort_rate" else options.POSITIVE
-            found = None if value is None else self._of_actuators(name, value, allowed)
-            self.keep(**{name: found})
+            limit = None if value is None else self._actuator_numbers(name, value, allowed)
+            self.keep(**{name: limit})
             if name == "motor_speed" and "slack" in vars(self):
-                self.slack.motor_speed[:] = np.inf if found is None else found
+                self.slack.motor_speed[:] = np.inf if limit is None else limit
         elif name == "weight":
             weight = row_weights(self, value, len(self.effectors))
             self.keep(weight=weight, weighted_axes=weight.reshape(-1, 3) > 0.0)
@@ -314,30 +315,30 @@ class InverseController(SceneController):
             self.keep(energy=options.number(self, name, value, options.FINITE_NOT_NEGATIVE))
         elif name == "goal_distance":
             self.keep(goal_distance=options.number(self, name, value, options.POSITIVE))
-        elif name in FIXED and "rows" in vars(self):
+        elif name in FIXED_OPTIONS and "rows" in vars(self):
             options.wrong(self, name, "set when the controller is made, not later", value)
         else:
             super().__setattr__(name, value)
 
     def _take_goal(self) -> None:
-        """Take over what a script set the Data `goal` to since the last step."""
+        """Adopt the goal that a script has set in the Data `goal` since the last step."""
         data = self.outputs["goal"]
-        if data.getCounter() != self.goal_seen:
+        if data.getCounter() != self.goal_counter:
             goal = fixed_goal(self, data, len(self.effectors))
-            seen = data.getCounter()
-            self.keep(goal_set=goal, goal_seen=seen, asked_goal=(math.nan, None))
+            counter = data.getCounter()
+            self.keep(goal_set=goal, goal_counter=counter, cached_goals=(math.nan, None))
 
     def goals_at(self, time: float) -> np.ndarray:
         """Goal of each effector at a time [length], shape (n_e, 3).
 
-        The function is asked once for each time: it may read from a device.
+        The function is called once for each time: it may read from a device.
         """
-        if time != self.asked_goal[0]:
+        if time != self.cached_goals[0]:
             goal = self.goal_set
             if goal is None:
                 goal = goals_at(self.goal_function, time, len(self.effectors), self.getPathName())
-            self.keep(asked_goal=(time, goal))
-        return self.asked_goal[1]
+            self.keep(cached_goals=(time, goal))
+        return self.cached_goals[1]
 
     def _find_rows(self) -> ControlRows:
         if self.contacts != "forward":
@@ -349,14 +350,13 @@ class InverseController(SceneController):
         return rows
 
     def _tolerances(self) -> np.ndarray:
-        """Distance at which each effector counts as there [length], shape (n_e,); inf: always."""
-        given = self.goal_tolerance
-        if given is None:
+        """Return the distance at which each effector reaches its goal [length], shape (n_e,)."""
+        tolerance = self.goal_tolerance
+        if tolerance is None:
             sizes = [body_size(rows[0].getContext()) for rows in self.effectors]
-            given = DEFAULT_TOLERANCE * np.array(sizes)
-        judged = self.weighted_axes.any(axis=1) & (given > 0.0)
-        found: np.ndarray = np.where(judged, given, math.inf)
-        return found
+            tolerance = GOAL_TOLERANCE_RATIO * np.array(sizes)
+        is_judged = self.weighted_axes.any(axis=1) & (tolerance > 0.0)
+        return np.where(is_judged, tolerance, math.inf)
 
     @property
     def effector_names(self) -> list[str]:
@@ -369,21 +369,20 @@ class InverseController(SceneController):
         del event
         # The first step: everything is initialised, nothing has moved.
         rows = self._find_rows() if self.rows is None else self.rows
-        now = self.time.value
-        if now < self.last_time:  # SOFA does not notify controllers of a reset
+        start = self.time.value
+        if start < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
         self._take_goal()
         for aspect in self.aspects:
             aspect.begin()
-        time = now + self.dt.value
+        time = start + self.dt.value
         goal = self.goals_at(time)
-        tip = rows.tip()
-        target = within_reach(
-            tip, self.look_ahead_runner.way(goal - tip), self.look_ahead_runner.goal_distance
-        )
-        self.keep(target=target, wanted=goal, last_time=now)
+
+        tip, runner = rows.tip(), self.look_ahead_runner
+        target = limit_distance(tip, runner.offsets(goal - tip), runner.goal_distance)
+        self.keep(target=target, wanted=goal, last_time=start)
         self.outputs["goal"].value = goal
-        self.keep(goal_seen=self.outputs["goal"].getCounter())
+        self.keep(goal_counter=self.outputs["goal"].getCounter())
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:
@@ -394,42 +393,42 @@ class InverseController(SceneController):
                 f"{type(self).__name__} replaces onAnimateBeginEvent and does not call "
                 "super().onAnimateBeginEvent(event), which finds the goals of the step."
             )
-        own, others = self.rows.now()
+        rows, other_rows = self.rows.row_indices()
         contacts = None
-        if self.contacts != "forward" and len(others):
+        if self.contacts != "forward" and len(other_rows):
             from sofa_softctl.inverse.rows.contact_rows import ContactRows
 
             contacts = ContactRows(self.rows.system, self.grasps)
-            others = np.setdiff1d(others, contacts.rows, assume_unique=True)
+            other_rows = np.setdiff1d(other_rows, contacts.rows, assume_unique=True)
             contacts = contacts if len(contacts) else None
-        problem = self.build(own, others, contacts)
+        problem = self.build(rows, other_rows, contacts)
         self.keep(problem=problem)
-        last = self.solution
+        previous = self.solution
         start = process_time()
         solution = solve(
             problem,
             solver=self.solver,
-            warm=last.warm if last is not None else None,
-            held=self.driven.lasting(last.effort) if last is not None else None,
+            warm=previous.warm if previous is not None else None,
+            held=self.driven.held_effort(previous.effort) if previous is not None else None,
             search=self.search,
         )
         self.keep(solve_cpu=process_time() - start)
-        self.rows.apply(own, solution.effort)
+        self.rows.apply(rows, solution.effort)
         if contacts is not None:
             contacts.apply(solution.contact_force, self.rows.factor[0])
-        if self.warned_of_others:
+        if self.warned_of_other_rows:
             self._impose(solution.effort)
         self.keep(solution=solution)
-        outputs.write_solution(self.outputs, solution, last)
+        outputs.write_solution(self.outputs, solution, previous)
         normal, slide = outputs.write_contacts(self.outputs, solution, contacts)
-        now = self.time.value
+        time = self.time.value
         step = SolvedStep(
-            start=now,
-            end=now + self.dt.value,
+            start=time,
+            end=time + self.dt.value,
             problem=problem,
             limits=self.limits,
             solution=solution,
-            previous=last,
+            previous=previous,
             contacts=contacts,
             normal=normal,
             slide=slide,
@@ -439,39 +438,41 @@ class InverseController(SceneController):
                 Sofa.msg_warning(self, warning)
 
     def build(
-        self, rows: np.ndarray, others: np.ndarray, contacts: ContactRows | None = None
+        self, rows: np.ndarray, other_rows: np.ndarray, contacts: ContactRows | None = None
     ) -> InverseProblem:
-        """The inverse problem of the present step.
+        """Return the inverse problem of the present step.
 
         Args:
             rows: Rows of the actuators, then of the effectors.
-            others: Rows of constraints that are taken as the forward solver finds them.
-            contacts: The contacts; None: there are none.
+            other_rows: Rows of constraints that are taken as the forward solver finds them.
+            contacts: Contacts of the step, or None if there are none.
         """
-        own, last = self.rows, self.solution
-        effort_before: Any = 0.0 if last is None else self.driven.lasting(last.effort)
-        displaced: Any = 0.0 if last is None else last.displacement
-        if len(others) and not self.warned_of_others:
-            self._warn_of_others(others)
-        touching = None
+        control, previous = self.rows, self.solution
+        held: Any = 0.0 if previous is None else self.driven.held_effort(previous.effort)
+        displacement_before: Any = 0.0 if previous is None else previous.displacement
+        if len(other_rows) and not self.warned_of_other_rows:
+            self._warn_of_other_rows(other_rows)
+        contact_problem = None
         if contacts is not None:
-            touching = contacts.problem(rows[own.a], rows[own.e], own.factor[0], self.law)
+            contact_problem = contacts.problem(
+                rows[control.a_part], rows[control.e_part], control.factor[0], self.law
+            )
         if self.motor_speed is not None:
-            course = np.where(self.driven.changes, np.inf, self.motor_speed * self.dt.value)
-            self.driven.given["displacement_rate"] = course
-        limits = self.driven.limits(own.factor)
+            rate = np.where(self.driven.is_change, np.inf, self.motor_speed * self.dt.value)
+            self.driven.options["displacement_rate"] = rate
+        limits = self.driven.limits(control.factor)
         for aspect in self.aspects:
-            limits = aspect.limit(limits, displaced, self.time.value)
+            limits = aspect.limit(limits, displacement_before, self.time.value)
         self.keep(limits=limits)
         return InverseProblem(
-            **own.mechanics(rows, others, self.target),
+            **control.mechanics(rows, other_rows, self.target),
             effector_weight=self.weight,
-            effort_previous=effort_before,
+            effort_previous=held,
             effort_rate=self.effort_rate,
-            displacement_previous=displaced,
+            displacement_previous=displacement_before,
             energy=self.look_ahead_runner.energy,
             names=self.driven.names,
-            contacts=touching,
+            contacts=contact_problem,
             **limits,
         )
 
@@ -486,19 +487,19 @@ class InverseController(SceneController):
         if self.solution is not None:
             self._impose(self.solution.effort)
             with contextlib.suppress(SceneError):  # rows that are gone need no effort
-                rows, _ = self.rows.now()
+                rows, _ = self.rows.row_indices()
                 self.rows.apply(rows, self.solution.effort)
 
     def _impose(self, effort: np.ndarray) -> None:
         """Make the forward solver impose this effort."""
-        self.driven.keep(effort * self.rows.factor)
+        self.driven.impose(effort * self.rows.factor)
 
-    def _warn_of_others(self, rows: np.ndarray) -> None:
+    def _warn_of_other_rows(self, rows: np.ndarray) -> None:
         """Warn of constraints that are not variables of the problem.
 
         Their multipliers are the forward solver's, at the last efforts.
         """
-        self.keep(warned_of_others=True)
+        self.keep(warned_of_other_rows=True)
         Sofa.msg_warning(
             self,
             f"{', '.join(self.rows.owners(rows))} act on the robot too: their forces are taken as "

@@ -15,13 +15,13 @@ from sofa_softctl.scene.control.units import quantities_of
 from sofa_softctl.scene.graph.nodes import attributes_of, body_size, objects_of, stiffness_of
 
 STRENGTH_RATIO_MAX = 1000.0
-"""Largest effort by that which doubles the body's length, above which a limit limits nothing."""
+"""Effort relative to one that doubles the body's length, above which a limit has no effect [-]."""
 PRESSURE_RATIO_MAX = 2.0
-"""Largest pressure by Young's modulus, likewise; a pump's own limit may be beyond what it bears."""
+"""Pressure relative to Young's modulus, above which a limit has no effect [-]."""
 
 
-class Source(NamedTuple):
-    """A limit, and where it was written."""
+class LimitSource(NamedTuple):
+    """A limit, and its position in the user's code."""
 
     value: float
     """The limit, in the scene's units."""
@@ -33,14 +33,14 @@ def check_limits(controller: Any, factor: np.ndarray) -> None:
     """Check the limits of an inverse controller's actuators.
 
     Args:
-        controller: The controller.
+        controller: InverseController to check.
         factor: Multiplier of one unit of effort of each actuator, shape (n_a,).
 
     Raises:
         SceneError: a lower limit is above an upper one, or a limit excludes every value.
     """
     driven = controller.driven
-    for i in map(int, np.flatnonzero(~driven.changes)):
+    for i in map(int, np.flatnonzero(~driven.is_change)):
         for low, high in (("effort_min", "effort_max"), ("displacement_min", "displacement_max")):
             lower, upper = (
                 _limit(controller, low, i, factor[i]),
@@ -58,20 +58,20 @@ def check_limits(controller: Any, factor: np.ndarray) -> None:
 
 
 def limit_warnings(controller: Any) -> list[str]:
-    """Sentences on limits of SOFA's multipliers, and on cables that can push."""
+    """Return warnings on limits of SOFA's multipliers, on names, and on cables that can push."""
     system = ComplianceSystem(controller.root)
-    factor = np.array([system.effort_factor(one) for one in controller.driven.components])
+    factor = np.array([system.effort_factor(c) for c in controller.driven.components])
     return [
-        *_multipliers(controller, factor),
-        *_pushing(controller, factor),
-        *_beyond_material(controller),
-        *_driven_twice(controller),
-        *_misnamed(controller),
+        *_multiplier_warnings(controller, factor),
+        *_pushing_warnings(controller, factor),
+        *_strength_warnings(controller),
+        *_shared_actuator_warnings(controller),
+        *_swapped_name_warnings(controller),
     ]
 
 
-def _misnamed(controller: Any) -> list[str]:
-    """Names that are those of the actuators' nodes in another order."""
+def _swapped_name_warnings(controller: Any) -> list[str]:
+    """Warn if `names` are the names of the actuators' nodes in another order."""
     nodes = [component.getContext().getName() for component in controller.driven.components]
     names = list(controller.names)
     if names == nodes or sorted(names) != sorted(nodes):
@@ -82,27 +82,27 @@ def _misnamed(controller: Any) -> list[str]:
     ]
 
 
-def _driven_twice(controller: Any) -> list[str]:
-    """Actuators that an inverse controller before this one drives, too."""
+def _shared_actuator_warnings(controller: Any) -> list[str]:
+    """Warn of actuators that an earlier inverse controller also drives."""
     texts = []
-    for entry in objects_of(controller.root):
-        driven = attributes_of(entry).get("driven")
-        if entry.getPathName() == controller.getPathName():
+    for other in objects_of(controller.root):
+        driven = attributes_of(other).get("driven")
+        if other.getPathName() == controller.getPathName():
             break
         paths = [component.getPathName() for component in getattr(driven, "components", ())]
         twice = [c.getPathName() for c in controller.driven.components if c.getPathName() in paths]
         if twice:
             texts.append(
-                f"{', '.join(twice)} is driven by '{entry.getPathName()}', too: of two efforts in "
+                f"{', '.join(twice)} is driven by '{other.getPathName()}', too: of two efforts in "
                 "a step only the last acts. Leave it out of one of them."
             )
     return texts
 
 
-def _beyond_material(controller: Any) -> list[str]:
-    """Finite limits far above what the material bears limit nothing."""
+def _strength_warnings(controller: Any) -> list[str]:
+    """Warn of finite limits far above the strength of the material."""
     texts = []
-    limits = np.broadcast_to(controller.driven.given["effort_max"], controller.driven.count)
+    limits = np.broadcast_to(controller.driven.options["effort_max"], controller.driven.count)
     for component, kind, name, limit in zip(
         controller.driven.components, controller.driven.kinds, controller.names, limits, strict=True
     ):
@@ -114,80 +114,80 @@ def _beyond_material(controller: Any) -> list[str]:
             "force": (STRENGTH_RATIO_MAX, size**2, "what doubles the length of such a body"),
             "pressure": (PRESSURE_RATIO_MAX, 1.0, "what no body bears, Young's modulus"),
         }
-        ratio, area, what = kinds.get(quantities_of(component).effort, (math.inf, 1.0, ""))
+        ratio, area, text = kinds.get(quantities_of(component).effort, (math.inf, 1.0, ""))
         if limit > ratio * area * stiffness:
             texts.append(
                 f"effort_max={limit:g} of '{name}' limits nothing: already "
-                f"{ratio * area * stiffness:.2g} is {ratio:g} times {what}. Is it in another unit?"
+                f"{ratio * area * stiffness:.2g} is {ratio:g} times {text}. Is it in another unit?"
             )
     return texts
 
 
-def _limit(controller: Any, name: str, i: int, factor: float) -> Source:
-    """The tighter one of the component's limit and the controller's."""
+def _limit(controller: Any, name: str, i: int, factor: float) -> LimitSource:
+    """Return the tighter one of the component's limit and the controller's."""
     driven: Actuators = controller.driven
-    given = np.broadcast_to(driven.given[name], driven.count)[i]
-    of_controller = Source(float(given), f"{name}={given:g} of {type(controller).__name__}")
-    own = driven.own_limit(name, i)
-    if own is None:
+    option = np.broadcast_to(driven.options[name], driven.count)[i]
+    of_controller = LimitSource(float(option), f"{name}={option:g} of {type(controller).__name__}")
+    component_limit = driven.own_limit(name, i)
+    if component_limit is None:
         return of_controller
-    data, value, sign = own
-    text, limit = _written(driven.components[i], data, value), sign * float(value.value)
+    data, value, sign = component_limit
+    text, limit = _limit_text(driven.components[i], data, value), sign * float(value.value)
     if name.startswith("effort") and factor != 1.0:
         limit /= factor
         text += f", an effort of {limit:g}"
-    of_component = Source(limit, text)
+    of_component = LimitSource(limit, text)
     tighter = max if name.endswith("_min") else min
     return tighter(of_component, of_controller, key=lambda source: source.value)
 
 
-def _written(component: Any, name: str, data: Any) -> str:
+def _limit_text(component: Any, name: str, data: Any) -> str:
     line = getattr(data, "where", None)
-    place = f" ({describe(line)})" if line is not None else ""
+    location = f" ({describe(line)})" if line is not None else ""
     kind = component.getClassName()
-    return f"{name}={data.value:g} of {kind} '{component.getPathName()}'{place}"
+    return f"{name}={data.value:g} of {kind} '{component.getPathName()}'{location}"
 
 
-def _multipliers(controller: Any, factor: np.ndarray) -> list[str]:
-    """Limits on SOFA's multiplier mean another effort at another dt."""
+def _multiplier_warnings(controller: Any, factor: np.ndarray) -> list[str]:
+    """Warn of limits on SOFA's multiplier, which mean another effort at another dt."""
     driven: Actuators = controller.driven
-    found = [
-        (i, name, *own)
+    limits = [
+        (i, name, *own_limit)
         for name in ("effort_min", "effort_max")
         for i, kind in enumerate(driven.kinds)
         if kind is not None and factor[i] != 1.0
-        if (own := driven.own_limit(name, i)) is not None
-        if own[1].value != 0.0 and math.isfinite(own[1].value)
+        if (own_limit := driven.own_limit(name, i)) is not None
+        if own_limit[1].value != 0.0 and math.isfinite(own_limit[1].value)
     ]
-    if not found:
+    if not limits:
         return []
-    i, name, data, value, _ = found[0]
-    more = len({entry[0] for entry in found}) - 1
-    others = f", like limits of {more} other actuators," if more else ""
-    what = driven.quantities[i].effort
-    options = {name: _of_all(driven, name, factor) for _, name, *_ in found}
+    i, name, data, value, _ = limits[0]
+    other_count = len({item[0] for item in limits}) - 1
+    others = f", like limits of {other_count} other actuators," if other_count else ""
+    effort = driven.quantities[i].effort
+    options = {name: _as_option(driven, name, factor) for _, name, *_ in limits}
     return [
-        f"{_written(driven.components[i], data, value)}{others} limits SOFA's multiplier, which is "
-        f"{factor[i]:g} times the {what} with this integrator and dt: here it means a {what} of "
-        f"{value.value / factor[i]:g}, and another one at another dt. Give the controller "
-        f"{' and '.join(f'{name}={limit}' for name, limit in options.items())} instead."
+        f"{_limit_text(driven.components[i], data, value)}{others} limits SOFA's multiplier, which "
+        f"is {factor[i]:g} times the {effort} with this integrator and dt: here it means a "
+        f"{effort} of {value.value / factor[i]:g}, and another one at another dt. Give the "
+        f"controller {' and '.join(f'{name}={limit}' for name, limit in options.items())} instead."
     ]
 
 
-def _of_all(driven: Actuators, name: str, factor: np.ndarray) -> str:
-    """The components' own limits as an option of the controller."""
-    owns = [driven.own_limit(name, i) for i in range(driven.count)]
+def _as_option(driven: Actuators, name: str, factor: np.ndarray) -> str:
+    """Return the components' own limits as the text of a controller option."""
+    own_limits = [driven.own_limit(name, i) for i in range(driven.count)]
     unset = -math.inf if name.endswith("_min") else math.inf
     limits = [
-        unset if own is None else float(own[1].value) / one
-        for own, one in zip(owns, factor, strict=True)
+        unset if own_limit is None else float(own_limit[1].value) / multiplier
+        for own_limit, multiplier in zip(own_limits, factor, strict=True)
     ]
     texts = [f"{limit:g}" for limit in limits]
     return texts[0] if len(set(texts)) == 1 else f"[{', '.join(texts)}]"
 
 
-def _pushing(controller: Any, factor: np.ndarray) -> list[str]:
-    """Cables without a lower limit would push like rods."""
+def _pushing_warnings(controller: Any, factor: np.ndarray) -> list[str]:
+    """Warn of cables without a lower limit, which would push like rods."""
     driven: Actuators = controller.driven
     free = [
         i

@@ -19,7 +19,7 @@ EFFECTORS = "a list of effectors, each what add_effector(node) returned"
 
 
 def checked_effectors(controller: Any, effectors: Any) -> list[list[Any]]:
-    """The three PositionConstraints of each effector; SceneError where they are something else."""
+    """Return the three PositionConstraints of each effector; SceneError if they are not that."""
     advice = "Write effectors=[effector], with effector = add_effector(node)."
     several = isinstance(effectors, list | tuple) and len(effectors)
     if not several or _is_row(effectors[0]):
@@ -34,23 +34,23 @@ def checked_effectors(controller: Any, effectors: Any) -> list[list[Any]]:
     return [list(rows) for rows in effectors]
 
 
-def _is_row(entry: Any) -> bool:
+def _is_row(component: Any) -> bool:
     return (
-        hasattr(entry, "getContext")
-        and entry.getClassName().startswith("Position")
-        and row_count(entry) == 1
+        hasattr(component, "getContext")
+        and component.getClassName().startswith("Position")
+        and row_count(component) == 1
     )
 
 
 def _are_axes(rows: Any) -> bool:
-    """Whether three constraints of one node are along x, y and z in this order."""
-    one = len({row.getContext().getPathName() for row in rows}) == 1
+    """Return True if three constraints act on one node along x, y and z in this order."""
+    is_same_node = len({row.getContext().getPathName() for row in rows}) == 1
     directions = np.array([np.asarray(row.useDirections.value)[:3] for row in rows], dtype=bool)
-    return one and bool((directions == np.eye(3, dtype=bool)).all())
+    return is_same_node and bool((directions == np.eye(3, dtype=bool)).all())
 
 
 def checked_solver(controller: Any, solver: Any) -> str:
-    """The name of a QP solver; SceneError where there is none of that name."""
+    """Return the name of a QP solver; SceneError if there is no such solver."""
     name = options.text(controller, "solver", solver)
     try:
         find(name)
@@ -60,7 +60,7 @@ def checked_solver(controller: Any, solver: Any) -> str:
 
 
 def checked_names(controller: Any, names: Any, actuators: int) -> tuple[str, ...] | None:
-    """A name for each actuator, or None; SceneError otherwise."""
+    """Return a name for each actuator, or None; SceneError otherwise."""
     if names is None:
         return None
     expected = f"a list of texts, one for each of the {actuators} actuators"
@@ -74,33 +74,33 @@ def checked_names(controller: Any, names: Any, actuators: int) -> tuple[str, ...
 
 
 def checked_goal(controller: Any, goal: Any, effectors: int) -> Any:
-    """The goal as a function of time; SceneError where it can be none."""
+    """Return the goal as a function of time; SceneError if it cannot be one."""
     if callable(goal) and not hasattr(goal, "getPathName"):
         return options.function(controller, "goal", goal, "goal(time)", 0.0)
     if options.is_data(goal) or options.is_data_path(goal):
-        follow: Any = lambda time: _followed(controller, goal, effectors)  # noqa: E731
+        follow: Any = lambda time: _goal_from_data(controller, goal, effectors)  # noqa: E731
         follow.source = goal
         return follow
     return as_function(fixed_goal(controller, goal, effectors))
 
 
 def fixed_goal(controller: Any, goal: Any, effectors: int) -> np.ndarray:
-    """The goal of each effector, shape (n, 3); SceneError where it is none."""
-    found = options.as_floats(goal)
+    """Return the goal of each effector, shape (n, 3); SceneError if it is not one."""
+    points = options.as_floats(goal)
     if (
-        found is None
-        or np.atleast_2d(found).shape != (effectors, 3)
-        or not np.isfinite(found).all()
+        points is None
+        or np.atleast_2d(points).shape != (effectors, 3)
+        or not np.isfinite(points).all()
     ):
         shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
         expected = f"a point of shape {shapes}, or a function of time that returns one"
         advice = "Give its position, such as state.position.value[0]." if _is_state(goal) else ""
         options.wrong(controller, "goal", expected, goal, advice)
-    return np.atleast_2d(found).copy()
+    return np.atleast_2d(points).copy()
 
 
-def _followed(controller: Any, goal: Any, effectors: int) -> np.ndarray:
-    """Present value of a Data, of bodies their places."""
+def _goal_from_data(controller: Any, goal: Any, effectors: int) -> np.ndarray:
+    """Return the present value of a Data; of rigid bodies their positions."""
     data = options.find_data(controller, "goal", goal, "@/target/dofs.position")
     value = options.as_floats(data)
     if value is not None and value.ndim == 2:
@@ -118,13 +118,17 @@ def row_weights(controller: Any, weight: Any, effectors: int) -> np.ndarray:
     Raises:
         SceneError: it has another shape, or is negative or infinite.
     """
-    found = options.as_floats(weight)
+    weights = options.as_floats(weight)
     shapes = ((), (effectors,), (effectors, 3))
-    if found is None or found.shape not in shapes or not ((found >= 0) & np.isfinite(found)).all():
+    if (
+        weights is None
+        or weights.shape not in shapes
+        or not ((weights >= 0) & np.isfinite(weights)).all()
+    ):
         expected = (
             f"finite numbers >= 0: one, or shape ({effectors},) by effector, or ({effectors}, 3) "
             "by effector and axis"
         )
         options.wrong(controller, "weight", expected, weight)
-    given = found[:, None] if found.ndim == 1 else found
-    return np.array(np.broadcast_to(given, (effectors, 3))).ravel()
+    by_axis = weights[:, None] if weights.ndim == 1 else weights
+    return np.array(np.broadcast_to(by_axis, (effectors, 3))).ravel()

@@ -26,27 +26,27 @@ RECORDED: dict[str, tuple[str, str]] = {
 }
 """Quantity and meaning of the Data in every recording of cables, see `scene.channels`."""
 RECORDED_CONTACTS: dict[str, tuple[Any, ...]] = {
-    "contact_point": ("length", "Where each contact is", CONTACTS_KEPT),
+    "contact_point": ("length", "Position of each contact", CONTACTS_KEPT),
     "contact_force": ("force", "Force of each contact on the second body", CONTACTS_KEPT),
     "contact_normal": ("force", "Normal force of each contact", CONTACTS_KEPT),
-    "contact_slide": ("length", "How far each contact slid in the step", CONTACTS_KEPT),
+    "contact_slide": ("length", "Slip of each contact in the step", CONTACTS_KEPT),
     "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding", CONTACTS_KEPT),
     "gap": ("", "(objective - bound) / objective of the step; 0 without contacts"),
     "pieces": ("", "Pieces of the problem that were solved"),
 }
-"""The same in scenes that find contacts."""
+"""Quantity and meaning of the Data of contacts, in scenes that find them."""
 TEXTS = {
-    "status": "How the last step was solved.",
-    "look_ahead": "What the last look-ahead chose, or that nothing helps.",
+    "status": "Status of the last step's solution.",
+    "look_ahead": "Candidate that the last look-ahead chose, or that none helps.",
 }
 """Help of the Data that are texts."""
 MODES = list(Mode)
 """Modes by their number in `contact_mode`."""
-_OF_CONTACTS = tuple(name for name in RECORDED_CONTACTS if name.startswith("contact_"))
+_CONTACT_DATA = tuple(name for name in RECORDED_CONTACTS if name.startswith("contact_"))
 
 
-def recorded(quantities: Sequence[ActuatorQuantities]) -> dict[str, tuple[str, str]]:
-    """RECORDED with the quantities of each actuator."""
+def recorded_data(quantities: Sequence[ActuatorQuantities]) -> dict[str, tuple[str, str]]:
+    """Return RECORDED with the quantities of each actuator."""
     efforts, displacements = map(together, zip(*quantities, strict=True))
     return RECORDED | {
         "effort": (efforts, RECORDED["effort"][1]),
@@ -54,8 +54,8 @@ def recorded(quantities: Sequence[ActuatorQuantities]) -> dict[str, tuple[str, s
     }
 
 
-def declare(controller: Any, actuators: int, effectors: int) -> None:
-    """Add the Data to a controller with so many actuators and effectors."""
+def add_data(controller: Any, actuators: int, effectors: int) -> None:
+    """Add the output Data to a controller, for its numbers of actuators and effectors."""
     values = {
         "effort": np.zeros(actuators),
         "displacement": np.zeros(actuators),
@@ -77,10 +77,10 @@ def declare(controller: Any, actuators: int, effectors: int) -> None:
         controller.add_output(name, "", meaning)
 
 
-def clear(outputs: dict[str, Any]) -> None:
+def reset_data(outputs: dict[str, Any]) -> None:
     """Reset all Data."""
     for name, data in outputs.items():
-        if name in _OF_CONTACTS:
+        if name in _CONTACT_DATA:
             data.value = []
         elif name in TEXTS:
             data.value = ""
@@ -115,20 +115,20 @@ def write_contacts(
     Args:
         outputs: The Data by name.
         solution: Solution of the step.
-        contacts: Its contacts; None: there are none.
+        contacts: Contacts of the step, or None if there are none.
 
     Returns:
         Normal force [force] and slip in the step [length] of each contact, shape (n_c,) each.
     """
     if contacts is None:
         if len(outputs["contact_point"].value):
-            for name in _OF_CONTACTS:
+            for name in _CONTACT_DATA:
                 outputs[name].value = []
         return np.empty(0), np.empty(0)
     normal = contacts.normal_part(solution.contact_force)
     slide = contacts.tangential_size(solution.contact_gap) * (normal > 0.0)
-    outputs["contact_point"].value = [contact.point for contact in contacts.found]
-    outputs["contact_force"].value = contacts.in_space(solution.contact_force)
+    outputs["contact_point"].value = [contact.point for contact in contacts.contacts]
+    outputs["contact_force"].value = contacts.as_vectors(solution.contact_force)
     outputs["contact_normal"].value = normal
     outputs["contact_slide"].value = slide
     outputs["contact_mode"].value = [MODES.index(mode) for mode in solution.modes]
@@ -151,7 +151,7 @@ def write_effectors(
 
 
 def markers(outputs: dict[str, Any]) -> Markers:
-    """Markers for a movie."""
+    """Return markers for a movie."""
     names = ("goal", "tip", "contact_point", "contact_force")
     values = [np.array(outputs[name].value, dtype=float) for name in names]
     return Markers(*(value.reshape(-1, 3) for value in values))

@@ -24,9 +24,9 @@ from sofa_softctl.scene.control.report import History
 from sofa_softctl.units import symbol
 
 STYLES = ("-", "--", ":", "-.")
-"""Of the lines of the first eight actuators, the next eight, and so on; likewise of effectors."""
-NEAR = 0.7
-"""Share of a limit from which efforts are near to it."""
+"""Line styles of the first eight actuators, the next eight, and so on; also of effectors."""
+NEAR_LIMIT_FRACTION = 0.7
+"""Fraction of a limit above which an effort is near it and the limit is drawn [-]."""
 SHADES = 4
 """Colors of effectors: more are hard to tell apart."""
 
@@ -42,15 +42,15 @@ def draw_tracking(
 
     Above: each effector's distance to its goal, spans in which a step was not solved shaded.
     Below: the effort of each actuator, and with contacts the sum of their normal forces and their
-    slip. Right: goal and tip in the plane of the goal's largest motion, or of the tip's where the
-    goal stays.
+    slip. Right: goal and tip in the plane of the goal's largest motion, or of the tip's if the
+    goal does not move.
 
     Args:
         figure: An empty matplotlib figure.
-        names: Of the actuators.
+        names: Names of the actuators.
         history: The controller's outputs.
-        quantities: What the effort of each actuator is, such as "pressure"; all forces if left out.
-        limits: Of the efforts [effort]; those that efforts come near to are drawn.
+        quantities: Quantity of each actuator's effort, such as "pressure". Default: "force".
+        limits: Limits of the efforts [effort]; drawn if efforts come near them.
 
     Raises:
         SoftctlError: there were no steps.
@@ -58,8 +58,8 @@ def draw_tracking(
     if not len(history.time):
         raise SoftctlError("There is nothing to plot: the run has no steps.")
     contacts = contacts_of(history)
-    touched = bool(contacts[:, 0].any())
-    rows = 3 if touched else 2
+    has_contacts = bool(contacts[:, 0].any())
+    rows = 3 if has_contacts else 2
     figure.set_size_inches(11.5, 2.5 * rows + 0.4)
     grid = figure.add_gridspec(rows, 2, width_ratios=(1.35, 1.0))
     error = figure.add_subplot(grid[0, 0])
@@ -68,7 +68,7 @@ def draw_tracking(
     _plot_effort(panels[1], names, quantities or ["force"] * len(names), history)
     _plot_limits(panels[1], limits, history)
     legend_beside(panels[1])
-    if touched:
+    if has_contacts:
         _plot_contacts(panels[2], contacts, history)
     for axes in panels[:-1]:
         axes.tick_params(labelbottom=False)
@@ -82,7 +82,7 @@ def _plot_error(axes: Axes, history: History) -> None:
     for e in range(count):
         label = f"effector {e + 1}" if count > 1 else None
         shown = np.where(error[:, e] > 0.0, error[:, e], np.nan)  # a log axis has no zero
-        axes.plot(history.time, shown, lw=1.3, label=label, **_look_of_effector(e, count))
+        axes.plot(history.time, shown, lw=1.3, label=label, **_line_style(e, count))
     label = "not solved"
     for start, end in spans(history["status"] != "SOLVED"):
         times = history.time[[start, end]]
@@ -90,8 +90,8 @@ def _plot_error(axes: Axes, history: History) -> None:
         label = "_"  # one entry in the legend
     scale_positive(axes, error)
     axes.set_ylabel(f"distance to the goal [{length}]")
-    mean, most = (f"{value:.3g} {length}" for value in (error.mean(), error.max()))
-    axes.set_title(f"Tracking error: mean {mean}, largest {most}", loc="left")
+    mean, largest = (f"{value:.3g} {length}" for value in (error.mean(), error.max()))
+    axes.set_title(f"Tracking error: mean {mean}, largest {largest}", loc="left")
     legend_beside(axes)
 
 
@@ -111,8 +111,8 @@ def _plot_effort(
 def _plot_limits(axes: Axes, limits: Sequence[float], history: History) -> None:
     effort, label = history["effort"], "limit"
     for limit in sorted(set(limits) - {0.0}):
-        most = effort.max() if limit > 0.0 else -effort.min()
-        if NEAR * abs(limit) <= most < math.inf:
+        effort_max = effort.max() if limit > 0.0 else -effort.min()
+        if NEAR_LIMIT_FRACTION * abs(limit) <= effort_max < math.inf:
             axes.axhline(limit, color=colors.LIMIT, lw=1.0, ls="--", label=label)
             label = "_"  # one entry in the legend
 
@@ -122,11 +122,11 @@ def _plot_contacts(axes: Axes, contacts: np.ndarray, history: History) -> None:
     force, length = (symbol(history.units, name) for name in ("force", "length"))
     axes.plot(history.time, normal, color=colors.CONTACT, lw=1.3)
     axes.set_ylabel(f"sum of normal forces [{force}]", color=colors.CONTACT)
-    other = axes.twinx()
-    other.plot(history.time, slide, color=colors.GRAY, lw=1.3, ls="--")
-    other.set_ylabel(f"slid in all, dashed [{length}]")
-    other.spines["right"].set_visible(True)
-    other.grid(False)
+    slide_axes = axes.twinx()
+    slide_axes.plot(history.time, slide, color=colors.GRAY, lw=1.3, ls="--")
+    slide_axes.set_ylabel(f"total slip, dashed [{length}]")
+    slide_axes.spines["right"].set_visible(True)
+    slide_axes.grid(False)
 
 
 def _plot_path(axes: Axes, history: History) -> None:
@@ -135,12 +135,12 @@ def _plot_path(axes: Axes, history: History) -> None:
     count = goal.shape[1]
     for e in range(count):
         labels = ("goal", "tip") if e == 0 else ("_", "_")
-        wanted, look = goal[:, e][:, [i, j]], _look_of_effector(e, count)
-        axes.plot(*wanted.T, color=colors.GOAL, alpha=0.3, lw=5, label="_")
+        goal_path, look = goal[:, e][:, [i, j]], _line_style(e, count)
+        axes.plot(*goal_path.T, color=colors.GOAL, alpha=0.3, lw=5, label="_")
         axes.plot(*tip[:, e][:, [i, j]].T, lw=1.3, label=labels[1], **look)
         axes.plot(*tip[-1, e, [i, j]], "o", color=look["color"], ms=4)
         ring = {"mfc": "none", "mec": colors.GOAL, "mew": 1.6, "ms": 10}
-        axes.plot(*wanted[-1], "o", label=labels[0], **ring)  # seen around the tip that reached it
+        axes.plot(*goal_path[-1], "o", label=labels[0], **ring)  # visible around a tip at the goal
     length = symbol(history.units, "length")
     axes.set_xlabel(f"{'xyz'[i]} [{length}]")
     axes.set_ylabel(f"{'xyz'[j]} [{length}]")
@@ -148,7 +148,7 @@ def _plot_path(axes: Axes, history: History) -> None:
     legend_above(axes)
 
 
-def _look_of_effector(number: int, count: int) -> dict[str, str]:
-    """Color and style of its lines: four shades, then the same ones dashed, and so on."""
+def _line_style(number: int, count: int) -> dict[str, str]:
+    """Return color and style of an effector's lines: four shades, then the same ones dashed."""
     style = STYLES[number // SHADES % len(STYLES)]
     return {"color": colors.effector(number % SHADES, min(count, SHADES)), "ls": style}

@@ -10,19 +10,19 @@ from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
 
-_FEW = SearchOptions("exact", nodes=50)
-"""Enough to come through all of the search; one problem would take a second to its end."""
+_SHORT_SEARCH = SearchOptions("exact", nodes=50)
+"""Enough to run all code of the search; solving one of the problems fully takes a second."""
 
 
 @cache
 def prepare(*, contacts: bool) -> None:
     """Load the QP solvers and the search's compiled code, by solving small problems.
 
-    Some tenths of a second; half a minute where the code has to be compiled, once on a machine.
-    Without it the first contact, or the first rejected answer of a solver, delays a step by that.
+    Takes some tenths of a second, or half a minute if the code must be compiled, once per machine.
+    Otherwise the first contact, or a solver's first rejected solution, delays a step by that.
 
     Args:
-        contacts: Whether there may be any; without them, solvers alone are loaded.
+        contacts: Whether contacts are possible; otherwise only the solvers are loaded.
     """
     unit = np.ones((1, 1))
     one_cable = InverseProblem(
@@ -34,5 +34,5 @@ def prepare(*, contacts: bool) -> None:
 
         from sofa_softctl.qpcc.examples.contacts import contact_problems
 
-        for each in contact_problems():
-            solve(each.problem, search=_FEW)
+        for example in contact_problems():
+            solve(example.problem, search=_SHORT_SEARCH)

@@ -19,19 +19,19 @@ class ActuatorSummary:
     """Ranges of one actuator over a run."""
 
     name: str
-    """Its name."""
+    """Name of the actuator."""
     effort_min: float
-    """Least effort [effort_unit]."""
+    """Smallest effort [effort_unit]."""
     effort_max: float
-    """Greatest effort [effort_unit]."""
+    """Largest effort [effort_unit]."""
     displacement_min: float
-    """Least length pulled in, or growth [displacement_unit]."""
+    """Smallest length pulled in, or growth [displacement_unit]."""
     displacement_max: float
-    """Greatest length pulled in, or growth [displacement_unit]."""
+    """Largest length pulled in, or growth [displacement_unit]."""
     effort_unit: str = ""
-    """Unit of the effort; its quantity where the scene declares no units."""
+    """Unit of the effort, or its quantity if the scene declares no units."""
     displacement_unit: str = ""
-    """Unit of the displacement; its quantity where the scene declares no units."""
+    """Unit of the displacement, or its quantity if the scene declares no units."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class ContactSummary:
     """The contacts of one inverse controller over a run."""
 
     most: int
-    """Greatest number of contacts in a step."""
+    """Largest number of contacts in a step."""
     normal_mean: float
     """Mean of the summed normal forces, over the steps with contacts [force]."""
     normal_max: float
-    """Greatest sum [force]."""
+    """Largest sum [force]."""
     sliding: float
-    """Share of the pushing contacts that slid."""
+    """Fraction of the pushing contacts that slid [-]."""
     slide: float
     """Total slip, as the mean of the touching points weighted by force [length]."""
 
@@ -57,12 +57,11 @@ class SearchSummary:
     steps: int
     """Steps with contacts."""
     proven: int
-    """Steps whose gap is within that of `SearchOptions`: nothing better exists."""
+    """Steps with a gap of at most `SearchOptions.gap`: nothing better exists."""
     unbounded: int
     """Steps without a bound: the gap is unknown."""
     gap_median: float | None
-    """Median of (objective - bound) / objective over the steps with a bound [-]; None: there are
-    none."""
+    """Median of (objective - bound) / objective over the steps with a bound [-], or None."""
     gap_worst: float | None
     """Largest of these gaps [-]."""
     not_converged: int
@@ -74,11 +73,11 @@ class InverseSummary(Summary):
     """One inverse controller over a run."""
 
     name: str
-    """Its path."""
+    """Path of the controller."""
     error_mean: float
     """Mean distance of the effectors to their goals [length]."""
     error_max: float
-    """Greatest distance [length]."""
+    """Largest distance [length]."""
     error_last: float
     """Distance at the end [length]."""
     statuses: dict[str, int]
@@ -88,24 +87,24 @@ class InverseSummary(Summary):
     actuators: list[ActuatorSummary]
     """Every actuator."""
     contacts: ContactSummary | None = None
-    """Contacts; None when nothing touched."""
+    """Contacts, or None if nothing touched."""
     warnings: list[str] = field(default_factory=list)
     """Warnings: objects that slipped, were dropped or lost; motors that were waited for."""
     search: SearchSummary | None = None
-    """Optimality; None when nothing touched."""
+    """Optimality, or None if nothing touched."""
     lost: dict[str, float] = field(default_factory=dict)
     """Time at which objects left all contacts for good [time], by their paths; see `LostObjects`.
     """
     goal: GoalSummary | None = None
-    """Whether the goals were reached; None where `goal_tolerance` judges no effector."""
+    """Verdict on the goals, or None if `goal_tolerance` judges no effector."""
     fallback: str = ""
-    """Why another QP solver's answer was taken, in the last of the steps with status FALLBACK."""
+    """Reason for another QP solver's solution in the last step with status FALLBACK, or ""."""
     held_at_end: bool = False
-    """Whether the last step found no trustworthy answer and held the efforts."""
+    """Whether the last step found no trustworthy solution and held the efforts."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """Held at the end, reached or not; None where no effector is judged."""
+        """Held at the end, reached or not, or None if no effector is judged."""
         if self.held_at_end:
             return Verdict.HELD
         return None if self.goal is None else self.goal.outcome
@@ -131,7 +130,7 @@ def summarise(controller: Any, history: History) -> InverseSummary:
 
     Args:
         controller: The controller, after the run.
-        history: Its outputs.
+        history: Outputs of the controller.
     """
     effort, displacement, errors = (history[name] for name in ("effort", "displacement", "error"))
     counts = controller.step_counts
@@ -169,10 +168,10 @@ def summarise(controller: Any, history: History) -> InverseSummary:
 
 
 def contacts_of(history: History) -> np.ndarray:
-    """The contacts of each step, shape (n, 5).
+    """Return numbers on the contacts of each step, shape (n, 5).
 
-    Contacts, those that push, those that slide, summed normal force [force], mean slide weighted by
-    force [length].
+    Count of contacts, of pushing ones, of sliding ones; sum of the normal forces [force]; mean slip
+    weighted by force [length].
     """
     names = ("contact_normal", "contact_slide", "contact_mode")
     steps = zip(*(history.values[name] for name in names), strict=True)
@@ -198,20 +197,18 @@ def _summarise_contacts(contacts: np.ndarray) -> ContactSummary | None:
     )
 
 
-def _summarise_search(search: np.ndarray, wanted: float) -> SearchSummary | None:
+def _summarise_search(search: np.ndarray, gap_tolerance: float) -> SearchSummary | None:
     """Args: gap and convergence of each step with contacts (k, 2), and the gap of a proof."""
     if not len(search):
         return None
     gap, converged = search.T
-    known = gap[np.isfinite(gap)]
+    gaps = gap[np.isfinite(gap)]
     return SearchSummary(
         steps=len(gap),
-        proven=int(
-            (gap <= wanted * (1.0 + 1e-6)).sum()
-        ),  # the search stops at it, but for rounding
-        unbounded=len(gap) - len(known),
-        gap_median=float(np.median(known)) if len(known) else None,
-        gap_worst=float(known.max()) if len(known) else None,
+        proven=int((gap <= gap_tolerance * (1.0 + 1e-6)).sum()),  # 1e-6: rounding
+        unbounded=len(gap) - len(gaps),
+        gap_median=float(np.median(gaps)) if len(gaps) else None,
+        gap_worst=float(gaps.max()) if len(gaps) else None,
         not_converged=int((converged == 0.0).sum()),
     )
 
@@ -248,7 +245,6 @@ def _table(inverse: InverseSummary, units: dict[str, str]) -> Table:
 
 
 def _fallback_line(inverse: InverseSummary) -> str:
-    """Line on answers that took the place of those of the solver that was asked for."""
     count, steps = inverse.statuses[Status.FALLBACK.name], sum(inverse.statuses.values())
     return (
         f"Warning: another QP solver's answer was taken in {count} of {steps} steps. The last "
@@ -257,7 +253,6 @@ def _fallback_line(inverse: InverseSummary) -> str:
 
 
 def _contact_line(c: ContactSummary, units: dict[str, str]) -> str:
-    """Line on contacts."""
     return (
         f"Contacts: up to {c.most} at once, normal forces {c.normal_mean:.4g} {units['force']} "
         f"in sum (at most {c.normal_max:.4g}), {c.sliding:.0%} of the touching ones slid, by "
@@ -266,7 +261,6 @@ def _contact_line(c: ContactSummary, units: dict[str, str]) -> str:
 
 
 def _search_line(search: SearchSummary) -> str:
-    """Line on optimality."""
     bounded = search.steps - search.unbounded
     line = f"Search: {search.proven} of {search.steps} steps with contacts proven optimal"
     if search.gap_median is not None and search.gap_worst is not None:

@@ -9,7 +9,7 @@ from sofa_softctl.inverse.aspects.look_ahead import (
     GoalProgress,
     LookAhead,
     choose,
-    turned,
+    rotate,
     weighted_error,
 )
 
@@ -64,17 +64,17 @@ def test_the_budget_counts_steps():
 
 
 def test_progress_stops_after_its_patience():
-    progress = GoalProgress(patience=3, share=0.1)
+    progress = GoalProgress(patience=3, progress_ratio_min=0.1)
     steps = [(10.0, 0.0), (9.5, 0.5), (9.2, 0.3), (9.1, 0.1)]
-    assert [progress.stopped(*step) for step in steps] == [False] * 3 + [True]
-    assert not progress.stopped(8.9, 0.2)  # less than nine tenths of ten: it goes on
+    assert [progress.has_stalled(*step) for step in steps] == [False] * 3 + [True]
+    assert not progress.has_stalled(8.9, 0.2)  # less than nine tenths of ten: it goes on
 
 
 @pytest.mark.parametrize(("gained", "stopped"), [(0.3, False), (0.0, True), (-0.3, True)])
 def test_progress_is_towards_a_goal_that_moves(gained, stopped):
     """Its distance stays at 2: the robot follows, stands still as the goal returns, or flees it."""
-    progress = GoalProgress(patience=5, share=0.1)
-    assert any([progress.stopped(2.0, gained) for _ in range(20)]) is stopped
+    progress = GoalProgress(patience=5, progress_ratio_min=0.1)
+    assert any([progress.has_stalled(2.0, gained) for _ in range(20)]) is stopped
 
 
 def test_a_turn_keeps_the_length_and_goes_where_it_says():
@@ -82,11 +82,11 @@ def test_a_turn_keeps_the_length_and_goes_where_it_says():
     up = np.array([0.0, 1.0, 0.0])
     way = np.array([[3.0, 0.0, 0.0], [1.0, 2.0, -2.0]])
     for turn in ((0.0, 0.0), (60.0, 0.0), (-30.0, 45.0)):
-        lengths = np.linalg.norm(turned(way, up, turn), axis=1)
+        lengths = np.linalg.norm(rotate(way, up, turn), axis=1)
         np.testing.assert_allclose(lengths, 3.0, rtol=1e-12)
-    np.testing.assert_allclose(turned(way, up, (0.0, 0.0)), way, atol=1e-12)
-    np.testing.assert_allclose(turned(way, up, (180.0, 0.0))[0], [-3.0, 0.0, 0.0], atol=1e-12)
-    np.testing.assert_allclose(turned(way, up, (0.0, 90.0))[0], [0.0, -3.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(rotate(way, up, (0.0, 0.0)), way, atol=1e-12)
+    np.testing.assert_allclose(rotate(way, up, (180.0, 0.0))[0], [-3.0, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(rotate(way, up, (0.0, 90.0))[0], [0.0, -3.0, 0.0], atol=1e-12)
 
 
 def test_effectors_without_weight_do_not_count():

@@ -20,7 +20,7 @@ UNITS = {"length": "mm", "time": "s", "force": "mN"}
 @pytest.fixture(autouse=True)
 def without_scene(monkeypatch):
     """Reasons that lie in the scene are asked of none."""
-    monkeypatch.setattr("sofa_softctl.inverse.goals.verdict.misplaced", lambda *args: [])
+    monkeypatch.setattr("sofa_softctl.inverse.goals.verdict.scene_reasons", lambda *args: [])
 
 
 def summed_up(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sofa_softctl.qp.problem import QP, kkt_residual, no_answer
 from sofa_softctl.qp.solvers import find
 from sofa_softctl.qpcc.examples.contacts import push_an_object, rod_against_a_wall
-from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
+from sofa_softctl.qpcc.pieces.mechanics import build_mechanics, contact_forces
 from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
@@ -170,7 +170,7 @@ def test_the_bound_is_below_every_motion_that_contacts_allow():
     for _ in range(10):
         p = random_problem(rng, n_c=2, pull=False, energy=1e-2)
         answer = solve(p, search=SearchOptions("exact", nodes=80))
-        m = mechanics_of(p, p.contacts, answer.effort)
+        m = build_mechanics(p, p.contacts, answer.effort)
         for spread in (1e-3, 1e-2, 0.1, 1.0):
             for _ in range(30):
                 effort = (answer.effort / m.a_unit) + spread * rng.normal(size=p.n_a)
@@ -195,7 +195,7 @@ def test_pivoting_finds_a_minimum_over_the_efforts():
     for _ in range(10):
         p = random_problem(rng, n_c=3, pull=False, energy=1e-2)
         answer = solve(p, search=SearchOptions("pivoting"))
-        m = mechanics_of(p, p.contacts, answer.effort)
+        m = build_mechanics(p, p.contacts, answer.effort)
         for _ in range(40):
             effort = (answer.effort / m.a_unit) + 1e-3 * rng.normal(size=p.n_a)
             force, error = contact_forces(m, effort, answer.contact_force / m.c_unit)

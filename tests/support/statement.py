@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.mechanics import Mechanics, mechanics_of
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics, build_mechanics
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from tests.support.mode_rows import EnumerationProblem
 
@@ -130,7 +130,7 @@ def state(problem: InverseProblem, *, violation: bool = False) -> Stated:
     """
     contacts = problem.contacts
     assert contacts is not None
-    m = mechanics_of(problem, contacts, np.zeros(problem.n_a))
+    m = build_mechanics(problem, contacts, np.zeros(problem.n_a))
     n_a, n_r = m.W_ac.shape
     soft = soft_limits(m)
     k = len(soft.low) if violation else 0

@@ -30,7 +30,8 @@ BEYOND = 0.1
 def calibrate(
     config: Config,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="ACTUATOR", help="This one; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="ACTUATOR", help="Calibrate only this actuator; may be repeated."),
     ] = None,
     speed: Annotated[
         float, typer.Option(min=0.1, max=5.0, help="Greatest speed, in percent of the rate.")
@@ -65,7 +66,7 @@ def calibrate(
 def _changes(
     found: dict[str, Calibration], old: dict[str, Calibration]
 ) -> dict[str, dict[str, float]]:
-    """What differs, by actuator and key of the file."""
+    """Return the differences, by actuator and key of the file."""
     return {
         name: {
             key: value for key, value in asdict(each).items() if value != getattr(old[name], key)

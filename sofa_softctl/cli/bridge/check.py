@@ -57,7 +57,7 @@ def _opened(robot: RobotConfig) -> dict[str, Any]:
     from sofa_softctl.bridge.registry import find
     from sofa_softctl.bridge.stream.device_lock import lock_device
 
-    found = {}
+    capabilities = {}
     setups = channels(robot)
     for device in robot.devices:
         made = find(device.type)(device.name, **device.options)
@@ -65,14 +65,14 @@ def _opened(robot: RobotConfig) -> dict[str, Any]:
             if setups[device.name]:
                 stack.callback(lock_device(device, made, robot.name).release)
             stack.callback(made.close)
-            found[device.name] = made.open(setups[device.name])
-        one = found[device.name]
-        check_capabilities(device.name, one, setups[device.name], robot.stream.rate)
-        if one.measures_effort is False:
-            own = [actuator for actuator in robot.actuators if actuator.device == device.name]
-            notes = (*one.notes, *effort_note(device.name, own))
-            found[device.name] = replace(one, notes=notes)
-    return found
+            capabilities[device.name] = made.open(setups[device.name])
+        device_capabilities = capabilities[device.name]
+        check_capabilities(device.name, device_capabilities, setups[device.name], robot.stream.rate)
+        if device_capabilities.measures_effort is False:
+            actuators = [actuator for actuator in robot.actuators if actuator.device == device.name]
+            notes = (*device_capabilities.notes, *effort_note(device.name, actuators))
+            capabilities[device.name] = replace(device_capabilities, notes=notes)
+    return capabilities
 
 
 def _fits(robot: RobotConfig, scene: Path, backend: str, values: list[str] | None) -> bool:

@@ -31,7 +31,7 @@ class Answers:
     """What the user types.
 
     Args:
-        descriptor: To read from; None: standard input.
+        descriptor: File descriptor to read from. Default: standard input.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
@@ -41,7 +41,7 @@ class Answers:
         """Whether nothing can come any more."""
 
     def line(self) -> str | None:
-        """The next line without its end; None: there is none yet. At the end, an empty rest."""
+        """Return the next line without its end, or None if there is none yet; "" at the end."""
         self._read()
         first, end, rest = self._waiting.partition("\n")
         if not end:
@@ -50,7 +50,7 @@ class Answers:
         return first.strip()
 
     def key(self) -> str | None:
-        """The next key: a character, 'up', 'down', or 'other'; None: there is none yet."""
+        """Return the next key: a character, 'up', 'down' or 'other', or None if there is none."""
         self._read()
         if found := _SPECIAL.match(self._waiting):
             self._waiting = self._waiting[found.end() :]
@@ -71,7 +71,7 @@ class Answers:
 
 
 _SPECIAL = re.compile(r"\x1b(\[[0-9;]*[A-Za-z~]|O[A-Za-z])")
-"""What a terminal sends for a key without a character, such as an arrow or F9."""
+"""Escape sequence of a key without a character, such as an arrow or F9."""
 _BEGUN = re.compile(r"\x1b(\[[0-9;]*|O)?")
 _ARROWS = {"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down"}
 
@@ -84,9 +84,9 @@ def ask(answers: Answers, while_waiting: Callable[[], None]) -> str | None:
         while_waiting: Called again and again until there is one.
     """
     while True:
-        found = answers.line()
-        if found is not None:
-            return found
+        line = answers.line()
+        if line is not None:
+            return line
         if answers.ended:
             return None
         while_waiting()
@@ -117,7 +117,7 @@ STOPPED = "Stopped: all motors stay where they are."
 
 @contextmanager
 def stop_key(stop: Callable[[], None]) -> Iterator[bool]:
-    """Call `stop`, from a thread of its own, whenever space is pressed; other keys do nothing.
+    """Call `stop`, from a separate thread, whenever space is pressed; other keys do nothing.
 
     Gives whether it does: standard input has to be a terminal that this process may read, which
     in a script, a service or a job in the background it is not.
@@ -198,22 +198,22 @@ class Dialogue:
     def __init__(self, hand: Hand, answers: Answers) -> None:
         self.hand, self.answers = hand, answers
 
-    def choose(self, question: str, known: Sequence[str], *, moved: bool = True) -> str:
+    def choose(self, question: str, letters: Sequence[str], *, moved: bool = True) -> str:
         """One of some letters, or of the words that begin with them.
 
         Args:
             question: The question.
-            known: The letters.
+            letters: The letters.
             moved: Whether the robot is moved already, and has to be held.
         """
         while True:
-            found = self._line(question, moved)
-            if found[:1] in known and found in (*known, "yes", "no", "skip", "again"):
-                return found[0]
-            typer.echo(f"Expected {' or '.join(known)}, got '{found}'.")
+            answer = self._line(question, moved)
+            if answer[:1] in letters and answer in (*letters, "yes", "no", "skip", "again"):
+                return answer[0]
+            typer.echo(f"Expected {' or '.join(letters)}, got '{answer}'.")
 
     def distance(self, question: str) -> float | None:
-        """A number; None: the answer was ok."""
+        """Return a number, or None if the answer was ok."""
         while True:
             found = self._line(question, True)
             if found == "ok":

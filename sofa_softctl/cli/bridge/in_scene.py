@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def adding_bridge(config: Path | None, dry_run: bool) -> Callable[[Any], None] | None:
-    """What `Session` calls with the root of the scene; None: there is nothing to do.
+    """Return what `Session` calls with the root of the scene, or None.
 
     Args:
-        config: The robot's file, for a bridge that is added; None: the scene has its own.
+        config: The robot's file for an added bridge, or None if the scene has a bridge.
         dry_run: Whether loopback devices stand in for the robot's, also in a bridge of the scene.
     """
     if config is None and not dry_run:
@@ -29,18 +29,18 @@ def adding_bridge(config: Path | None, dry_run: bool) -> Callable[[Any], None] |
         from sofa_softctl.bridge.controller import HardwareBridge
         from sofa_softctl.scene.graph.nodes import nodes_of
 
-        entries = [entry for node in nodes_of(root) for entry in node.objects]
-        own = [entry for entry in entries if isinstance(entry, HardwareBridge)]
+        entries = [component for node in nodes_of(root) for component in node.objects]
+        bridges = [component for component in entries if isinstance(component, HardwareBridge)]
         if config is not None:
-            if own:
+            if bridges:
                 raise UsageError(
                     f"--bridge {config}: the scene has a bridge of its own, "
-                    f"'{own[0].getPathName()}'. Leave --bridge out."
+                    f"'{bridges[0].getPathName()}'. Leave --bridge out."
                 )
             root.addObject(HardwareBridge(name="bridge", root=root, config=config, dry_run=dry_run))
-        elif not own:
+        elif not bridges:
             raise UsageError("--dry-run: the scene has no hardware bridge. Give --bridge CONFIG.")
-        for bridge in own:
+        for bridge in bridges:
             bridge.keep(dry_run=dry_run or bridge.dry_run)
 
     return add
@@ -54,7 +54,9 @@ def stopped_by_key(session: Session, show: Terminal) -> Iterator[None]:
     """
     from sofa_softctl.bridge.controller import HardwareBridge
 
-    bridges = [one for one in session.controllers if isinstance(one, HardwareBridge)]
+    bridges = [
+        controller for controller in session.controllers if isinstance(controller, HardwareBridge)
+    ]
 
     def stop() -> None:
         for bridge in bridges:

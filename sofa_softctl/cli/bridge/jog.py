@@ -97,9 +97,9 @@ def show_notes(hand: Hand) -> None:
     """Say what the devices are, and what is worth knowing of them."""
     stream = hand.stream
     dry = "dry run, nothing moves: " if stream.dry_run else ""
-    for name, found in stream.capabilities.items():
-        typer.echo(f"{dry}{name}: {found.description}")
-        for note in found.notes:
+    for name, capabilities in stream.capabilities.items():
+        typer.echo(f"{dry}{name}: {capabilities.description}")
+        for note in capabilities.notes:
             typer.echo(f"{name}: {note}")
 
 
@@ -117,11 +117,11 @@ def _arrive(hand: Hand, index: int, hold: float) -> None:
         hand.tick()
     for _ in range(round(hold / hand.period)):
         hand.tick()
-    typer.echo(where(hand, index))
+    typer.echo(position_text(hand, index))
 
 
-def where(hand: Hand, index: int) -> str:
-    """Where an actuator is, in its unit and in the device's."""
+def position_text(hand: Hand, index: int) -> str:
+    """Return the position of an actuator, in its unit and in the device's."""
     import numpy as np
 
     actuator = hand.actuators[index]

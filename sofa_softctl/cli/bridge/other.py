@@ -22,11 +22,11 @@ def list_devices(plugin: Plugin = None, as_json: Json = False) -> None:
     from sofa_softctl.view.terminal import bridge as tables
 
     load_plugins(plugin, "auto")
-    found = describe_devices()
+    devices = describe_devices()
     if as_json:
-        print_json([asdict(device) for device in found])
+        print_json([asdict(device) for device in devices])
     else:
-        tables.show_devices(found)
+        tables.show_devices(devices)
 
 
 @bridge.command(
@@ -49,14 +49,14 @@ def stop(
 
     file: Path = stop_file_of(config)
     with writing(file, ConfigError):
-        there = file.exists()
+        existed = file.exists()
         if clear:
             file.unlink(missing_ok=True)
         else:
             file.touch()
     if clear:
-        done = "Removed" if there else "Nothing to remove, there is no file"
-        typer.echo(f"{done}: {file}. The robot may move again.")
+        outcome = "Removed" if existed else "Nothing to remove, there is no file"
+        typer.echo(f"{outcome}: {file}. The robot may move again.")
     else:
         typer.echo(
             f"Emergency stop: {file} is there. The robot stays where it is. "

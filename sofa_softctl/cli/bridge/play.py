@@ -87,10 +87,10 @@ def play(
         stack.enter_context(prefixed(words and f"{words} | "))
         stack.enter_context(noted(words))
         robot = load_robot(config, plugin)
-        known = None if units is None else Units.parse(units)
+        declared = None if units is None else Units.parse(units)
         names = [name.strip() for name in columns.split(",") if name.strip()]
         motion = motion_of(
-            robot, read_record(record), channel=channel, columns=names, units=known, speed=speed
+            robot, read_record(record), channel=channel, columns=names, units=declared, speed=speed
         )
         for warning in check_motion(robot, motion):
             show.note(warning, doubt=True)

@@ -1,1 +1,1 @@
-"""Concerns of inverse control beside its core: look-ahead, measurements, slack, lost objects."""
+"""Concerns of inverse control: look-ahead, measurements, slack cables, lost objects."""

@@ -1,4 +1,4 @@
-"""An aspect of inverse control: a concern of its own, called at fixed points of each step."""
+"""An aspect of inverse control: a separate concern, called at fixed points of each step."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class SolvedStep:
     """A step whose efforts were applied."""
 
     start: float
-    """Time at its start [time]."""
+    """Time at the start of the step [time]."""
     end: float
-    """Time at its end [time]."""
+    """Time at the end of the step [time]."""
     problem: InverseProblem
-    """Its inverse problem."""
+    """Inverse problem of the step."""
     limits: dict[str, Any]
     """Limits of the actuators in the problem, by the names of InverseProblem."""
     solution: InverseSolution
-    """Its solution."""
+    """Solution of the step."""
     previous: InverseSolution | None
     """Solution of the step before, or None in the first step."""
     contacts: ContactRows | None
-    """Its contacts, or None if there are none."""
+    """Contacts of the step, or None if there are none."""
     normal: np.ndarray
     """Normal force of each contact [force], shape (n_c,)."""
     slide: np.ndarray
@@ -42,8 +42,8 @@ class SolvedStep:
 class StepAspect:
     """One concern of inverse control; a subclass overrides what it needs.
 
-    The controller calls all its aspects in one order. What lasts from step to step is in
-    `snapshot`, so that copies of a scene can return to an earlier state.
+    The controller calls all its aspects in the same order. State that lasts from step to step
+    is in `snapshot`, so that copies of a scene can return to an earlier state.
     """
 
     def begin(self) -> None:
@@ -53,15 +53,15 @@ class StepAspect:
         """Return the limits of the actuators in a step.
 
         Args:
-            limits: Limits so far, by the names of InverseProblem.
-            displaced: Displacements at its start [displacement], shape (n_a,), or 0.
-            time: Time at its start [time].
+            limits: Limits from earlier aspects, by the names of InverseProblem.
+            displaced: Displacements at the start of the step [displacement], shape (n_a,), or 0.
+            time: Time at the start of the step [time].
         """
         del displaced, time
         return limits
 
     def update(self, step: SolvedStep) -> Iterable[str]:
-        """Take a solved step into account; return warnings, a sentence each."""
+        """Update from a solved step; return warnings, a sentence each."""
         del step
         return ()
 

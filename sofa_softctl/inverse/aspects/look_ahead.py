@@ -1,4 +1,4 @@
-"""Look-ahead: the way to the goals, tried on a copy of the scene in another process."""
+"""Look-ahead: paths to the goals, simulated on a copy of the scene in another process."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Candidate:
     lead: float = 1.0
     """Factor on `goal_distance` [-]."""
     turn: tuple[float, float] = (0.0, 0.0)
-    """Angles by which the way from each effector to its goal is turned [degree]: about the
-    direction of gravity, then towards it (positive: down)."""
+    """Rotation of the direction from each effector to its goal [degree]: about the direction of
+    gravity, then towards it (positive: down)."""
     steps: float = 1.0
-    """Share of the horizon for which it applies [-]."""
+    """Fraction of the horizon for which it applies [-]."""
 
 
 CANDIDATES = (
@@ -53,7 +53,7 @@ CANDIDATES = (
 class LookAhead:
     """Options of the look-ahead.
 
-    All limits count steps, so that answers do not depend on the machine.
+    All limits count steps, so that results do not depend on the machine.
     """
 
     horizon: int = 60
@@ -89,106 +89,106 @@ class LookAheadChoice:
     error: float
     """Mean error of its rollout over the last quarter of the horizon [length]."""
     without: float
-    """The same of a rollout that changes nothing [length]."""
+    """The same error of a rollout that changes nothing [length]."""
     rolled: int
-    """Steps of the rollouts, of all candidates."""
+    """Number of steps of the rollouts of all candidates."""
 
 
 Rollout = Callable[[Candidate, int], np.ndarray]
-"""Rolls a candidate out for some steps: error after each of them [length], shape (n,)."""
+"""Simulates a candidate for some steps; returns the error after each [length], shape (n,)."""
 
 
 class GoalProgress:
     """Detects when effectors stop approaching their goals, which may move."""
 
-    def __init__(self, patience: int, share: float) -> None:
-        self.patience, self.share = patience, share
+    def __init__(self, patience: int, progress_ratio_min: float) -> None:
+        self.patience, self.progress_ratio_min = patience, progress_ratio_min
         self.forget()
 
     def forget(self) -> None:
         """Reset."""
         self.gained, self.since = 0.0, -1
 
-    def stopped(self, error: float, gained: float) -> bool:
-        """Whether `patience` steps made no progress.
+    def has_stalled(self, error: float, gained: float) -> bool:
+        """Return True if `patience` steps made no progress.
 
         Args:
             error: Error after a step [length].
-            gained: Its decrease in the step for the present goals [length]: motion of the goals is
-                no progress of the robot.
+            gained: Decrease of the error in the step, for the present goals [length]: motion of the
+                goals is not progress of the robot.
         """
         self.gained += gained
         self.since += 1
-        if self.gained > self.share * (error + self.gained):
+        if self.gained > self.progress_ratio_min * (error + self.gained):
             self.gained, self.since = 0.0, 0
         return self.since >= self.patience
 
 
-def choose(options: LookAhead, rollout: Rollout, left: int) -> LookAheadChoice | None:
+def choose(options: LookAhead, rollout: Rollout, steps_left: int) -> LookAheadChoice | None:
     """Roll candidates out and choose one.
 
-    Candidates are compared by their mean error over the last quarter of the horizon: the least
-    error means little where the goal moves, the last one where the robot swings. A later one must
+    Candidates are compared by their mean error over the last quarter of the horizon: the smallest
+    error means little if the goal moves, the last one if the robot swings. A later candidate must
     be better by `margin`, so that ties and rounding do not decide.
 
     Args:
-        options: The look-ahead.
-        rollout: Rolls one candidate out from the present state.
-        left: Remaining steps of rollouts.
+        options: Options of the look-ahead.
+        rollout: Simulates one candidate from the present state.
+        steps_left: Remaining steps of rollouts.
 
     Returns:
-        The choice; None if the budget does not suffice for two candidates.
+        The choice, or None if the budget does not suffice for two candidates.
     """
-    found: LookAheadChoice | None = None
+    best: LookAheadChoice | None = None
     rolled, without = 0, math.inf
     for candidate in options.candidates:
-        if rolled + options.horizon > left:
+        if rolled + options.horizon > steps_left:
             break
         errors = np.asarray(rollout(candidate, options.horizon), dtype=float)
         rolled += options.horizon
-        whole = len(errors) == options.horizon and bool(np.isfinite(errors).all())
-        error = float(errors[(3 * options.horizon) // 4 :].mean()) if whole else math.inf
-        if found is None:
+        is_complete = len(errors) == options.horizon and bool(np.isfinite(errors).all())
+        error = float(errors[(3 * options.horizon) // 4 :].mean()) if is_complete else math.inf
+        if best is None:
             without = error
-        if found is None or error < (1.0 - options.margin) * found.error:
-            found = LookAheadChoice(candidate, options.horizon, error, without, rolled)
-    if found is None or rolled <= options.horizon:
+        if best is None or error < (1.0 - options.margin) * best.error:
+            best = LookAheadChoice(candidate, options.horizon, error, without, rolled)
+    if best is None or rolled <= options.horizon:
         return None
-    return LookAheadChoice(found.candidate, found.steps, found.error, without, rolled)
+    return LookAheadChoice(best.candidate, best.steps, best.error, without, rolled)
 
 
-def turned(way: np.ndarray, up: np.ndarray, turn: tuple[float, float]) -> np.ndarray:
-    """Directions turned about the vertical, then downwards, shape (n, 3).
+def rotate(directions: np.ndarray, up: np.ndarray, angles: tuple[float, float]) -> np.ndarray:
+    """Return directions rotated about the vertical, then downwards, shape (n, 3).
 
     Args:
-        way: Directions [length], shape (n, 3).
+        directions: Directions [length], shape (n, 3).
         up: Unit vector against gravity, shape (3,).
-        turn: Angles [degree], see `Candidate`.
+        angles: Angles [degree], see `Candidate`.
     """
-    about, down = np.radians(turn)
-    height = (way @ up)[:, None]
-    level = way - height * up
-    level = np.cos(about) * level + np.sin(about) * np.cross(up, level)
-    reach = np.linalg.norm(level, axis=1, keepdims=True)
-    ahead = level / np.maximum(reach, 1e-300)
-    return (np.cos(down) * reach + np.sin(down) * height) * ahead + (
-        np.cos(down) * height - np.sin(down) * reach
+    yaw, pitch = np.radians(angles)
+    height = (directions @ up)[:, None]
+    horizontal = directions - height * up
+    horizontal = np.cos(yaw) * horizontal + np.sin(yaw) * np.cross(up, horizontal)
+    distance = np.linalg.norm(horizontal, axis=1, keepdims=True)
+    forward = horizontal / np.maximum(distance, 1e-300)
+    return (np.cos(pitch) * distance + np.sin(pitch) * height) * forward + (
+        np.cos(pitch) * height - np.sin(pitch) * distance
     ) * up
 
 
 def weighted_error(errors: Sequence[float] | np.ndarray, weight: np.ndarray) -> float:
-    """Root mean square of the effectors' errors [length], by their weights.
+    """Return the weighted root mean square of the effectors' errors [length].
 
     Args:
         errors: Distance of each effector to its goal [length], shape (n,).
         weight: Weight of each [-], shape (n,).
     """
-    share = np.square(weight) / max(float(np.square(weight).sum()), 1e-300)
-    return float(np.sqrt(share @ np.square(errors)))
+    fraction = np.square(weight) / max(float(np.square(weight).sum()), 1e-300)
+    return float(np.sqrt(fraction @ np.square(errors)))
 
 
-GO_ON = Candidate("go on")
-_CARRIED = ("candidate", "active_for", "committed_for", "spent", "tip")
+UNCHANGED = Candidate("go on")
+_SNAPSHOT_FIELDS = ("candidate", "active_for", "committed_for", "spent", "tip")
 
 
 class LookAheadRunner(StepAspect):
@@ -196,7 +196,7 @@ class LookAheadRunner(StepAspect):
 
     Args:
         controller: The InverseController.
-        options: The look-ahead; None: never.
+        options: Options of the look-ahead, or None to never look ahead.
     """
 
     def __init__(self, controller: Any, options: LookAhead | None) -> None:
@@ -206,9 +206,9 @@ class LookAheadRunner(StepAspect):
 
     @override
     def forget(self) -> None:
-        self.candidate, self.active_for, self.committed_for, self.spent = GO_ON, 0, 0, 0
+        self.candidate, self.active_for, self.committed_for, self.spent = UNCHANGED, 0, 0, 0
         self.choices: list[tuple[float, LookAheadChoice]] = []
-        """Time and outcome of each look-ahead so far."""
+        """Time and result of each look-ahead."""
         self.tip: np.ndarray | None = None
         """Position of the effectors a step before the last one [length], shape (n, 3)."""
         limits = self.options if self.options is not None else LookAhead()
@@ -217,17 +217,17 @@ class LookAheadRunner(StepAspect):
     @override
     def begin(self) -> None:
         self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
-        gained = self._gained()
+        gained = self._error_decrease()
         if self.controller.solution is not None:
             self.tip = self.controller.outputs["tip"].value.copy()
-        if self.options is None or self.committed_for > 0 or not self._stopped(gained):
+        if self.options is None or self.committed_for > 0 or not self._has_stalled(gained):
             return
         from sofa_softctl.scene.copies.rollout import copy_of
 
-        left = self.options.budget - self.spent
+        steps_left = self.options.budget - self.spent
         try:
             self.copy = self.copy or copy_of(self.controller.root)
-            choice = choose(self.options, self.rollouts(self.copy), left)
+            choice = choose(self.options, self.rollouts(self.copy), steps_left)
         except SceneError as error:
             self.options = None
             Sofa.msg_warning(self.controller, f"No look-ahead: {error}.")
@@ -235,15 +235,15 @@ class LookAheadRunner(StepAspect):
             return
         self.progress.forget()
         if choice is None:
-            self.say("The look-ahead has spent its budget; the goal is not reached.")
+            self.report("The look-ahead has spent its budget; the goal is not reached.")
             self.options = None
             return
         self.spent += choice.rolled
         self.choices.append((self.controller.time.value, choice))
-        self.follow(choice.candidate, choice.steps)
-        self.say(self._sentence(choice))
+        self.start_candidate(choice.candidate, choice.steps)
+        self.report(self._sentence(choice))
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Write a message to the controller's Data, and warn if there is no progress."""
         if text.endswith("not reached.") and text != self.controller.outputs["look_ahead"].value:
             Sofa.msg_warning(self.controller, text)
@@ -251,63 +251,63 @@ class LookAheadRunner(StepAspect):
 
     def _sentence(self, choice: LookAheadChoice) -> str:
         assert self.options is not None
-        now = self.controller.time.value
+        time = self.controller.time.value
         if choice.candidate == self.options.candidates[0]:
             return (
-                f"No progress at t = {now:.4g}, error {self._error(self.controller):.3g}: none of "
+                f"No progress at t = {time:.4g}, error {self._error(self.controller):.3g}: none of "
                 f"{len(self.options.candidates) - 1} candidates ends better than going on; the "
                 "goal is not reached."
             )
         return (
-            f"From t = {now:.4g} for {choice.steps} steps: {choice.candidate.name}, error "
+            f"From t = {time:.4g} for {choice.steps} steps: {choice.candidate.name}, error "
             f"{choice.error:.3g} in place of {choice.without:.3g}."
         )
 
     @override
     def snapshot(self) -> dict[str, Any]:
-        known = {name: getattr(self, name) for name in _CARRIED}
-        known["choices"] = list(self.choices)
-        known["progress"] = (self.progress.gained, self.progress.since)
-        return known
+        state = {name: getattr(self, name) for name in _SNAPSHOT_FIELDS}
+        state["choices"] = list(self.choices)
+        state["progress"] = (self.progress.gained, self.progress.since)
+        return state
 
     @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        for name in _CARRIED:
+        for name in _SNAPSHOT_FIELDS:
             setattr(self, name, snapshot[name])
         self.choices = list(snapshot["choices"])
         self.progress.gained, self.progress.since = snapshot["progress"]
 
-    def follow(self, candidate: Candidate, steps: int) -> None:
-        """Follow a candidate for some steps, this one included, and look ahead after them."""
+    def start_candidate(self, candidate: Candidate, steps: int) -> None:
+        """Follow a candidate for some steps, including this one, then look ahead again."""
         horizon = self.options.horizon if self.options is not None else steps
         self.candidate, self.committed_for = candidate, steps
         self.active_for = min(steps, max(1, round(candidate.steps * horizon)))
 
     @property
-    def following(self) -> Candidate:
-        """Candidate of this step."""
-        return self.candidate if self.active_for > 0 else GO_ON
+    def active_candidate(self) -> Candidate:
+        """Candidate that this step follows."""
+        return self.candidate if self.active_for > 0 else UNCHANGED
 
-    def _gained(self) -> float:
-        """Decrease of the error in the last step [length]."""
-        own = self.controller
+    def _error_decrease(self) -> float:
+        """Return the decrease of the error in the last step [length]."""
+        controller = self.controller
         if self.tip is None:
             return 0.0
-        stood = np.linalg.norm(self.tip - own.outputs["goal"].value, axis=1)
-        return weighted_error(stood, self._weight) - self._error(own)
+        distance_before = np.linalg.norm(self.tip - controller.outputs["goal"].value, axis=1)
+        return weighted_error(distance_before, self._weight) - self._error(controller)
 
-    def _stopped(self, gained: float) -> bool:
-        """Whether the last steps made no progress."""
-        own = self.controller
-        if own.solution is None or self.options is None:
+    def _has_stalled(self, gained: float) -> bool:
+        """Return True if the last steps made no progress."""
+        controller = self.controller
+        if controller.solution is None or self.options is None:
             return False
-        error = own.outputs["error"].value
-        if not (np.asarray(error) > own.goal_distance).any() and own.goal_distance < np.inf:
+        error = np.asarray(controller.outputs["error"].value)
+        if controller.goal_distance < np.inf and not (error > controller.goal_distance).any():
             self.progress.forget()
-            if own.outputs["look_ahead"].value and self.committed_for <= 0:
-                self.say("")
+            if controller.outputs["look_ahead"].value and self.committed_for <= 0:
+                self.report("")
             return False
-        return self.progress.stopped(self._error(own), gained)
+        return self.progress.has_stalled(self._error(controller), gained)
 
     def _error(self, controller: Any) -> float:
         return weighted_error(controller.outputs["error"].value, self._weight)
@@ -319,7 +319,7 @@ class LookAheadRunner(StepAspect):
         return weight
 
     def rollouts(self, copy: Copy) -> Rollout:
-        """Function that rolls candidates out from the present state, on a copy of the scene."""
+        """Return a function that simulates candidates from the present state on a scene copy."""
         state, path = copy.state(), self.controller.getPathName()
 
         def rollout(candidate: Candidate, steps: int) -> np.ndarray:
@@ -329,18 +329,18 @@ class LookAheadRunner(StepAspect):
         return rollout
 
     def errors_of(self, candidate: Candidate, step: Callable[[], None], steps: int) -> np.ndarray:
-        """Errors while following a candidate in a copy of the scene.
+        """Return the errors while following a candidate in a copy of the scene.
 
         Args:
-            candidate: The candidate.
-            step: Does a step of the scene.
+            candidate: Candidate to follow.
+            step: Function that simulates a step of the scene.
             steps: Number of steps.
 
         Returns:
-            The error after each step [length], shape (steps,); shorter where the scene diverged.
+            Error after each step [length], shape (steps,); shorter if the scene diverged.
         """
         self.options = None
-        self.follow(candidate, steps)
+        self.start_candidate(candidate, steps)
         self.active_for = 1 + max(1, round(candidate.steps * steps))
         errors: list[float] = []
         for _ in range(steps):
@@ -354,26 +354,26 @@ class LookAheadRunner(StepAspect):
     @property
     def energy(self) -> float:
         """Weight of the actuators' energy in this step [-]."""
-        return float(self.controller.energy * self.following.energy)
+        return float(self.controller.energy * self.active_candidate.energy)
 
     @property
     def goal_distance(self) -> float:
         """Largest distance of goals in this step [length]."""
-        return float(self.controller.goal_distance * self.following.lead)
+        return float(self.controller.goal_distance * self.active_candidate.lead)
 
-    def way(self, way: np.ndarray) -> np.ndarray:
-        """From each effector to its goal in this step [length], shape (n, 3)."""
-        if self.following.turn == (0.0, 0.0):
+    def offsets(self, way: np.ndarray) -> np.ndarray:
+        """Return the vectors from effectors to goals in this step [length], shape (n, 3)."""
+        if self.active_candidate.turn == (0.0, 0.0):
             return way
         gravity = np.asarray(self.controller.root.gravity.value, dtype=float)
         size = float(np.linalg.norm(gravity))
-        return turned(way, -gravity / size, self.following.turn) if size > 0.0 else way
+        return rotate(way, -gravity / size, self.active_candidate.turn) if size > 0.0 else way
 
 
 def roll_out(
     copied: CopiedScene, state: Any, path: str, candidate: Candidate, steps: int
 ) -> np.ndarray:
-    """Errors of the controller at a path while it follows a candidate from a state, (steps,)."""
+    """Return the errors of a controller that follows a candidate from a state, shape (steps,)."""
     copied.put(state)
     errors: np.ndarray = copied.twin(path).look_ahead_runner.errors_of(
         candidate, copied.step, steps

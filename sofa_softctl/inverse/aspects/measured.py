@@ -19,18 +19,18 @@ DISPLACEMENTS = ("length", "angle", "volume")
 
 
 class MeasuredDisplacements(StepAspect):
-    """Keeps the displacements of a model near those that the robot's motors have reached.
+    """Keeps the model's displacements near those that the robot's motors have reached.
 
-    An actuator that is further than `lead` from where its motor was measured goes no further away
-    in the step: it waits. It is not forced back, which a motor could not follow either, and it may
-    always come nearer. Where nothing is measured (NaN), nothing holds it back.
+    An actuator that is further than `lead` from its motor's measured displacement moves no further
+    away in the step: it waits. It is not forced back, which a motor could not follow either, and
+    it may always come nearer. A missing measurement (NaN) sets no limit.
 
     Args:
         controller: The InverseController.
         measured: Data with a displacement for each actuator [displacement], shape (n_a,), or its
             path, such as "@bridge.measured", which is looked up in the first step.
-        lead: Greatest distance ahead of each motor [displacement], shape (n_a,).
-        names: Of the actuators.
+        lead: Largest distance ahead of each motor [displacement], shape (n_a,).
+        names: Names of the actuators.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class MeasuredDisplacements(StepAspect):
             expected = 'a Data with a number for each actuator, or its path: "@bridge.measured"'
             options.wrong(controller, "measured", expected, measured)
         self.controller, self.lead, self.names = controller, lead, tuple(names)
-        self._given = measured
+        self._source = measured
         self._data: Any = None
         self.forget()
 
     @override
     def forget(self) -> None:
-        self._known = self._ever = np.zeros(len(self.names), dtype=bool)
+        self._has_value = self._had_value = np.zeros(len(self.names), dtype=bool)
         self._measured = np.full(len(self.names), np.nan)
         self.held = np.zeros(len(self.names), dtype=int)
         """Steps in which each actuator waited for its motor."""
@@ -55,11 +55,11 @@ class MeasuredDisplacements(StepAspect):
 
     @override
     def snapshot(self) -> Any:
-        return self._known, self._ever, self.held.copy(), self.missing.copy()
+        return self._has_value, self._had_value, self.held.copy(), self.missing.copy()
 
     @override
     def restore(self, snapshot: Any) -> None:
-        self._known, self._ever, self.held, self.missing = (array.copy() for array in snapshot)
+        self._has_value, self._had_value, self.held, self.missing = (a.copy() for a in snapshot)
 
     @override
     def limit(self, limits: dict[str, Any], displaced: Any, time: float) -> dict[str, Any]:
@@ -67,10 +67,10 @@ class MeasuredDisplacements(StepAspect):
         if devices_stay_closed(self.controller.root):  # of a copy nothing is measured
             return limits
         measured = self._read()
-        known = np.isfinite(measured)
-        self._warn(known)
-        low = np.where(known, np.minimum(measured - self.lead, displaced), -np.inf)
-        high = np.where(known, np.maximum(measured + self.lead, displaced), np.inf)
+        is_measured = np.isfinite(measured)
+        self._warn(is_measured)
+        low = np.where(is_measured, np.minimum(measured - self.lead, displaced), -np.inf)
+        high = np.where(is_measured, np.maximum(measured + self.lead, displaced), np.inf)
         self._measured = measured
         return limits | {
             "displacement_min": np.maximum(limits["displacement_min"], low),
@@ -79,51 +79,51 @@ class MeasuredDisplacements(StepAspect):
 
     @override
     def update(self, step: SolvedStep) -> Iterable[str]:
-        ahead = np.abs(step.solution.displacement - self._measured)
-        self.held += ahead >= self.lead * (1.0 - 1e-6)  # at the limit, rounding aside
+        distance = np.abs(step.solution.displacement - self._measured)
+        self.held += distance >= self.lead * (1.0 - 1e-6)  # at the limit, rounding aside
         return ()
 
     @override
     def warnings(self) -> Iterator[str]:
-        for name, held, missing in zip(self.names, self.held, self.missing, strict=True):
-            if held:
-                yield f"{name} waited for its motor in {held} steps"
+        for name, waited, missing in zip(self.names, self.held, self.missing, strict=True):
+            if waited:
+                yield f"{name} waited for its motor in {waited} steps"
             if missing:
                 yield f"{name} had no measurement in {missing} steps"
 
-    def _warn(self, known: np.ndarray) -> None:
-        """Count actuators whose measurement is missing, and warn where it was there before."""
-        self.missing += self._ever & ~known
-        lost = [self.names[int(i)] for i in np.flatnonzero(self._known & ~known)]
-        if lost:
+    def _warn(self, is_measured: np.ndarray) -> None:
+        """Count missing measurements, and warn of each that was there in the step before."""
+        self.missing += self._had_value & ~is_measured
+        names = [self.names[int(i)] for i in np.flatnonzero(self._has_value & ~is_measured)]
+        if names:
             Sofa.msg_warning(
                 self.controller,
-                f"{', '.join(lost)}: no measurement any more, or too old. Until there is one, the "
+                f"{', '.join(names)}: no measurement any more, or too old. Until there is one, the "
                 "model does not wait for the motor.",
             )
-        self._known = known
-        self._ever = self._ever | known
+        self._has_value = is_measured
+        self._had_value = self._had_value | is_measured
 
     def _read(self) -> np.ndarray:
         if self._data is None:
             self._data = self._find()
-        found = options.as_floats(self._data)
-        if found is None or found.shape != (len(self.names),):
+        values = options.as_floats(self._data)
+        if values is None or values.shape != (len(self.names),):
             options.wrong(
                 self.controller,
                 "measured",
                 f"a Data with a number for each of the {len(self.names)} actuators",
                 self._data,
             )
-        return found
+        return values
 
     def _find(self) -> Any:
-        data = options.find_data(self.controller, "measured", self._given, "@bridge.measured")
+        data = options.find_data(self.controller, "measured", self._source, "@bridge.measured")
         self._check(data)
         return data
 
     def _check(self, data: Any) -> None:
-        """Refuse a bridge that commands efforts: what it measures are no displacements."""
+        """Refuse a bridge that commands efforts: it does not measure displacements."""
         quantities = getattr(data.getOwner(), "quantities", ())
         if wrong := set(quantities) - {"", *DISPLACEMENTS}:
             raise SceneError(

@@ -9,12 +9,12 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
-from sofa_softctl.inverse.rows.grasp import Grasp, within
+from sofa_softctl.inverse.rows.grasp import Grasp, is_inside
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 
 class GraspedObjects(StepAspect):
-    """Follows the objects of all grasps, and warns of those that are dropped."""
+    """Tracks the objects of all grasps, and warns when one is dropped."""
 
     def __init__(self, grasps: Sequence[Grasp]) -> None:
         self.grasps = grasps
@@ -22,7 +22,9 @@ class GraspedObjects(StepAspect):
     @override
     def update(self, step: SolvedStep) -> Iterator[str]:
         for grasp in self.grasps:
-            rows = np.empty(0, dtype=int) if step.contacts is None else step.contacts.of(grasp)
+            rows = (
+                np.empty(0, dtype=int) if step.contacts is None else step.contacts.on_object(grasp)
+            )
             if grasp.look(step.end, step.normal[rows], step.slide[rows]):
                 yield f"{grasp.body}: no contact holds it at t = {step.end:.4g}."
 
@@ -49,19 +51,19 @@ class GraspedObjects(StepAspect):
             grasp.restore(state)
 
 
-NEGLIGIBLE = 1e-12
-"""Negligible compliance between two bodies, relative to the largest [-]."""
+COMPLIANCE_RATIO_MIN = 1e-12
+"""Compliance between two bodies relative to the largest, below which they are uncoupled [-]."""
 
 
 class LostObjects(StepAspect):
-    """Detects lost bodies among those of effectors and grasps.
+    """Detects lost bodies of effectors and grasps.
 
     A body is lost while all of this holds:
 
     - it touched something before;
     - nothing touches it now: no contact moves its effectors (their rows of W_ec are zero), or, for
       the body of a grasp, none involves it;
-    - no actuator moves its effectors by itself (their rows of W_ea are zero);
+    - no actuator moves its effectors without contacts (their rows of W_ea are zero);
     - no grasp had `let_go` when it left.
 
     So a robot's own tip is never lost, nor an object that stands on a table; an object in free
@@ -81,16 +83,16 @@ class LostObjects(StepAspect):
         self._named: set[str] = set()
 
     def watch(self, bodies: Sequence[str]) -> None:
-        """Take the bodies of the effectors, by their paths."""
+        """Set the bodies of the effectors, by their paths."""
         self.bodies = list(bodies)
-        grasped = [g.body for g in self.grasps]
-        held = [path for path in grasped if not any(within(path, body) for body in bodies)]
-        self.names = list(dict.fromkeys([*self.bodies, *held]))
+        paths = [g.body for g in self.grasps]
+        grasped = [path for path in paths if not any(is_inside(path, body) for body in bodies)]
+        self.names = list(dict.fromkeys([*self.bodies, *grasped]))
         """Paths of the bodies that can be lost."""
 
     @override
     def update(self, step: SolvedStep) -> Iterator[str]:
-        contacts = [] if step.contacts is None else step.contacts.found
+        contacts = [] if step.contacts is None else step.contacts.contacts
         for name in self.look(step.end, step.problem, [contact.bodies for contact in contacts]):
             yield (
                 f"{name}: nothing touches it from t = {step.end:.4g} on, and until something does "
@@ -119,38 +121,39 @@ class LostObjects(StepAspect):
         """
         if problem.contacts is None and not self._touched:
             return []
-        moved, touched = self._by_actuators(problem), self._by_contacts(problem)
+        is_moved, is_touched = self._by_actuators(problem), self._by_contacts(problem)
         pairs = set(touching)
-        new = []
+        newly_lost = []
         for name in self.names:
-            mine = [k for k, body in enumerate(self.bodies) if body == name]
-            if touched[mine].any() or any(within(name, path) for pair in pairs for path in pair):
+            indices = [k for k, body in enumerate(self.bodies) if body == name]
+            if is_touched[indices].any() or any(
+                is_inside(name, path) for pair in pairs for path in pair
+            ):
                 self._touched.add(name)
                 self.left.pop(name, None)
-            elif name in self.left or name not in self._touched or moved[mine].any():
+            elif name in self.left or name not in self._touched or is_moved[indices].any():
                 continue
-            elif any(g.let_go and within(g.body, name) for g in self.grasps):
+            elif any(g.let_go and is_inside(g.body, name) for g in self.grasps):
                 self._touched.discard(name)
             else:
                 self.left[name] = time
-                new += [] if name in self._named else [name]
+                newly_lost += [] if name in self._named else [name]
                 self._named.add(name)
-        return new
+        return newly_lost
 
     def _by_actuators(self, problem: InverseProblem) -> np.ndarray:
-        """Which effectors an actuator moves without contacts, bool (n,)."""
+        """Return True for effectors that an actuator moves without contacts, shape (n,)."""
         return self._couples(problem.W_ea, problem.W_aa)
 
     def _by_contacts(self, problem: InverseProblem) -> np.ndarray:
-        """Which effectors a contact moves, bool (n,)."""
+        """Return True for effectors that a contact moves, shape (n,)."""
         if problem.contacts is None:
             return np.zeros(len(self.bodies), dtype=bool)
         return self._couples(problem.contacts.W_ec, problem.contacts.W_cc)
 
     def _couples(self, W: np.ndarray, scale: np.ndarray) -> np.ndarray:
         size = np.abs(W).reshape(len(self.bodies), -1).max(axis=1, initial=0.0)
-        found: np.ndarray = size > NEGLIGIBLE * np.abs(scale).max(initial=0.0)
-        return found
+        return np.asarray(size > COMPLIANCE_RATIO_MIN * np.abs(scale).max(initial=0.0))
 
     @override
     def snapshot(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
 
-_DISPLACEMENT = {
+_UNLIMITED = {
     "displacement_min": -np.inf,
     "displacement_max": np.inf,
     "displacement_rate": np.inf,
@@ -18,7 +18,7 @@ _DISPLACEMENT = {
 
 
 class Slack(StepAspect):
-    """Slack cables, and when they are taut again.
+    """Keeps track of slack cables and of the times at which they are taut again.
 
     A robot that meets an obstacle fast can shorten a cable's path faster than its motor pulls, or
     further than its stroke. The limit on the displacement is then infeasible; it is omitted for the
@@ -58,7 +58,7 @@ class Slack(StepAspect):
         if not is_slack.any():
             return limits
         relaxed = dict(limits)
-        for name, unlimited in _DISPLACEMENT.items():
+        for name, unlimited in _UNLIMITED.items():
             relaxed[name] = np.where(is_slack, unlimited, limits[name])
         return relaxed
 
@@ -81,9 +81,9 @@ class Slack(StepAspect):
 
         Args:
             limits: Limits of the step, by the names of InverseProblem.
-            displacement: Displacement at its end [length], shape (n_a,).
-            displaced: Displacement at its start [length].
-            time: Time at its start [time].
+            displacement: Displacement at the end of the step [length], shape (n_a,).
+            displaced: Displacement at the start of the step [length].
+            time: Time at the start of the step [time].
 
         Returns:
             Names of the cables that became slack.

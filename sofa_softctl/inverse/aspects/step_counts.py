@@ -12,7 +12,7 @@ from sofa_softctl.status import Status
 
 
 class StepCounts(StepAspect):
-    """Counts steps, and warns when the status changes to another one than SOLVED."""
+    """Counts steps, and warns when the status changes to one other than SOLVED."""
 
     def __init__(self) -> None:
         self.forget()

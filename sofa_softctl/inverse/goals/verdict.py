@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from sofa_softctl.inverse.goals.function import misplaced
+from sofa_softctl.inverse.goals.function import scene_reasons
 from sofa_softctl.qpcc.problem.limits import ReachedLimit, limits_of, reached_limits
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
@@ -17,95 +17,109 @@ from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
 
-if TYPE_CHECKING:
-    pass
+
+@dataclass(frozen=True)
+class VerdictSettings:
+    """Thresholds of the verdict on goals."""
+
+    effect_ratio_min: float = 1e-3
+    """Effect of a direction of effort on the effectors, at equal deformation energy and relative to
+    the strongest one, below which it has none: it would take enormous efforts [-]."""
+    energy_factor: float = 1e-4
+    """Factor on the energy term that nearly removes it, but lets it decide between efforts that are
+    equally good [-]."""
+    limit_tolerance: float = 1e-7
+    """Distance to a limit that counts as reached, in units of the scaled QP, as in `solve`."""
+    multiplier_ratio_min: float = 0.05
+    """Multiplier of a limit relative to the largest one, below which it does not count [-]."""
+    names_max: int = 3
+    """Maximum number of actuators at a limit that a reason names, or one more."""
+    window_steps: int = 10
+    """Steps at the end of a run from which motion is judged."""
+    rest_ratio: float = 0.05
+    """Motion of goal or effector in a step, relative to the tolerance, that counts as none [-]."""
+    progress_ratio_max: float = 0.25
+    """Distance to a goal at the end relative to the start, above which the scene is doubted [-]."""
+    named_fraction_min: float = 0.2
+    """Fraction of the error from which a cause is named [-]."""
 
 
-NO_AUTHORITY = 1e-3
-"""Directions of effort whose effect on the effectors, at equal deformation energy, is below this
-fraction of the strongest one's count as having none: they would take enormous efforts."""
-LITTLE_ENERGY = 1e-4
-"""The energy term is as good as gone at this fraction of its weight; it still decides between
-efforts that are equally good."""
-AT_LIMIT = 1e-7
-"""Distance to a limit that counts as reached, in units of the scaled QP, as in `solve`."""
-NEGLIGIBLE = 0.05
-"""A limit counts if its multiplier is above this fraction of the largest one."""
+CHECKS = VerdictSettings()
 
 
 @dataclass(frozen=True)
-class Shortfall:
-    """Weighted error of an answer, split by what it takes to remove each part."""
+class ErrorBreakdown:
+    """Remaining weighted error of a step, broken down by cause."""
 
     error: float
-    """Weighted error of the answer [length]: the sum of the parts."""
+    """Weighted error of the solution [length]: the sum of the parts."""
     nearer: float
-    """What targets at the goals themselves would remove, see `goal_distance` [length]."""
+    """Part that targets at the goals would remove, see `goal_distance` [length]."""
     energy: float
-    """What a much smaller `energy` would remove [length]."""
+    """Part that a much smaller `energy` would remove [length]."""
     limits: float
-    """What would be removed without limits as well [length]."""
+    """Part that would also be removed without limits [length]."""
     actuators: float
-    """What no effort removes: it is orthogonal to all that the actuators move [length]."""
+    """Part that no effort removes: orthogonal to all motions by the actuators [length]."""
     binding: tuple[ReachedLimit, ...]
     """Limits with a multiplier, largest first."""
 
 
-def shortfall(
-    problem: InverseProblem, effector_error: np.ndarray, missing: np.ndarray
-) -> Shortfall | None:
-    """Split the error of a step's answer by its causes, in the linearisation of this step.
+def break_down_error(
+    problem: InverseProblem, effector_error: np.ndarray, offset: np.ndarray
+) -> ErrorBreakdown | None:
+    """Break the remaining error of a step down by cause, in the linearisation of this step.
 
     Args:
         problem: Problem of the step, without contacts.
-        effector_error: Position minus target of its answer [length], shape (n_e,).
-        missing: Target minus goal [length], shape (n_e,): not zero where `goal_distance` has moved
-            the goals nearer.
+        effector_error: Position minus target of its solution [length], shape (n_e,).
+        offset: Target minus goal [length], shape (n_e,): not zero if `goal_distance` has moved
+            the targets nearer.
 
     Returns:
-        The parts; None where the problem with little energy has no trustworthy answer.
+        The parts, or None if the problem with little energy has no trustworthy solution.
     """
     weight = problem.effector_weight
-    error = weight * (effector_error + missing)
-    whole = replace(problem, delta_e_free=problem.delta_e_free + missing)
-    direct = weight * solve(whole).effector_error if missing.any() else error
-    whole = replace(whole, energy=LITTLE_ENERGY * problem.energy)
-    best = solve(whole)
+    error = weight * (effector_error + offset)
+    relaxed = replace(problem, delta_e_free=problem.delta_e_free + offset)
+    direct = weight * solve(relaxed).effector_error if offset.any() else error
+    relaxed = replace(relaxed, energy=CHECKS.energy_factor * problem.energy)
+    best = solve(relaxed)
     if best.status is Status.HELD:
         return None
-    B = weight[:, None] * problem.W_ea * _natural(problem)
-    left = weight * best.effector_error
-    rest = left - B @ np.linalg.lstsq(B, left, rcond=NO_AUTHORITY)[0]
-    now, aimed, limited, free = (
-        float(np.linalg.norm(part)) for part in (error, direct, left, rest)
+    B = weight[:, None] * problem.W_ea * _natural_efforts(problem)
+    residual = weight * best.effector_error
+    unreachable = residual - B @ np.linalg.lstsq(B, residual, rcond=CHECKS.effect_ratio_min)[0]
+    total, aimed, limited, free = (
+        float(np.linalg.norm(part)) for part in (error, direct, residual, unreachable)
     )
-    return Shortfall(
-        error=now,
-        nearer=max(now - aimed, 0.0),
+    return ErrorBreakdown(
+        error=total,
+        nearer=max(total - aimed, 0.0),
         energy=max(aimed - limited, 0.0),
         limits=max(limited - free, 0.0),
-        actuators=min(free, now),
-        binding=_binding(whole, best.effort, B.T @ left),
+        actuators=min(free, total),
+        binding=_binding_limits(relaxed, best.effort, B.T @ residual),
     )
 
 
-def _natural(problem: InverseProblem) -> np.ndarray:
-    """Effort of a unit of deformation energy, shape (n_a,)."""
+def _natural_efforts(problem: InverseProblem) -> np.ndarray:
+    """Return the effort of a unit of deformation energy, shape (n_a,)."""
     compliance = problem.W_aa.diagonal()
     return np.asarray(1.0 / np.sqrt(np.where(compliance > 0.0, compliance, 1.0)))
 
 
-def _binding(
+def _binding_limits(
     problem: InverseProblem, effort: np.ndarray, gradient: np.ndarray
 ) -> tuple[ReachedLimit, ...]:
-    """Limits that hold the error's gradient in natural efforts, shape (n_a,), in balance."""
+    """Return the limits that balance the error's gradient in natural efforts, shape (n_a,)."""
     from scipy.optimize import nnls
 
-    limits, built, unit = limits_of(problem), build_qp(problem), _natural(problem)
+    limits, built, unit = limits_of(problem), build_qp(problem), _natural_efforts(problem)
     values = {"effort": effort, "displacement": problem.W_aa @ effort + problem.delta_a_free}
     margins = {
-        "effort": AT_LIMIT * built.effort_scale,
-        "displacement": AT_LIMIT * built.displacement_scale,
+        "effort": CHECKS.limit_tolerance * built.effort_scale,
+        "displacement": CHECKS.limit_tolerance * built.displacement_scale,
     }
     reached = list(reached_limits(problem.names, limits, values, margins))
     if not reached:
@@ -116,19 +130,8 @@ def _binding(
     N = N / np.maximum(np.linalg.norm(N, axis=0), 1e-300)
     multiplier = nnls(N, gradient)[0]
     order = np.argsort(-multiplier, kind="stable")
-    return tuple(reached[i] for i in order if multiplier[i] > NEGLIGIBLE * multiplier.max())
-
-
-NAMED = 3
-"""Maximum number of actuators at a limit that a reason names, or one more."""
-WINDOW = 10
-"""Steps at the end of a run from which motion is judged."""
-AT_REST = 0.05
-"""Motion of goal or effector in a step, as a fraction of the tolerance, that counts as none."""
-PROGRESS_MAX = 0.25
-"""Distance to a goal at the end by that at the start, above which the scene itself is doubted."""
-SHARE = 0.2
-"""A cause is named if this fraction of the error is its."""
+    smallest = CHECKS.multiplier_ratio_min * multiplier.max()
+    return tuple(reached[i] for i in order if multiplier[i] > smallest)
 
 
 @dataclass(frozen=True)
@@ -140,9 +143,9 @@ class GoalSummary:
     reached: bool
     """Whether every effector is within its tolerance."""
     reasons: list[str]
-    """Reasons if they are not."""
+    """Reasons if the goals were not reached."""
     verdict: str
-    """Outcome as a sentence."""
+    """Verdict as a sentence."""
     closest: bool = False
     """Whether the limits allow nothing closer: the robot rests, and this is why."""
 
@@ -163,46 +166,46 @@ class _End:
     tolerance: float
     """Distance that counts as reached [length]."""
     approach: float
-    """Mean decrease of the distance a step, for the goal where it is after the step [length]."""
+    """Mean decrease of the distance per step, for the goal at the end of the step [length]."""
     goal_step: float
-    """Mean motion of the goal a step [length]."""
+    """Mean motion of the goal per step [length]."""
     tip_step: float
-    """Mean motion of the effector a step [length]."""
+    """Mean motion of the effector per step [length]."""
     steps: int
-    """Steps of the run."""
+    """Number of steps of the run."""
 
     @property
-    def approaching(self) -> bool:
-        """Whether its goal rests, and as many steps again would bring it there at this pace."""
+    def is_approaching(self) -> bool:
+        """True if the goal rests, and the same number of steps again would reach it."""
         missing = self.distance - self.tolerance
         return not self.goal_moves and self.approach * self.steps > missing
 
     @property
     def goal_moves(self) -> bool:
-        """Whether its goal moves."""
-        return self.goal_step > AT_REST * self.tolerance
+        """True if the goal moves."""
+        return self.goal_step > CHECKS.rest_ratio * self.tolerance
 
     @property
-    def rests(self) -> bool:
-        """Whether goal and effector are at rest."""
-        return not self.goal_moves and self.tip_step <= AT_REST * self.tolerance
+    def is_at_rest(self) -> bool:
+        """True if goal and effector are at rest."""
+        return not self.goal_moves and self.tip_step <= CHECKS.rest_ratio * self.tolerance
 
 
 def judge(controller: Any, history: History) -> GoalSummary | None:
-    """Outcome of a run; None where no effector is judged.
+    """Return the verdict on the goals of a run, or None if no effector is judged.
 
     Args:
         controller: The InverseController, after the run; an infinite entry of its `tolerance`
             leaves an effector out.
-        history: Its outputs.
+        history: Outputs of the controller.
     """
-    judged = np.flatnonzero(np.isfinite(controller.tolerance))
-    if not len(judged):
+    indices = np.flatnonzero(np.isfinite(controller.tolerance))
+    if not len(indices):
         return None
     is_weighted = controller.weighted_axes
     tip, goal = (history[name] * is_weighted for name in ("tip", "goal"))
     distance = np.linalg.norm(tip[-1] - goal[-1], axis=1)
-    worst = int(judged[np.argmax((distance / controller.tolerance)[judged])])
+    worst = int(indices[np.argmax((distance / controller.tolerance)[indices])])
     end = _end_of(tip[:, worst], goal[:, worst], float(controller.tolerance[worst]))
     unit = symbol(history.units, "length")
     who = f" ({controller.effector_names[worst]})" if len(controller.effector_names) > 1 else ""
@@ -212,20 +215,20 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
         text = f"not reached within the limits: {outcome}; {'; '.join(exceeded)}"
         return GoalSummary(end.tolerance, False, exceeded, text)
     if end.distance <= end.tolerance:
-        idle = _idle(controller, history, judged, unit)
+        idle = _idle_text(controller, history, indices, unit)
         return GoalSummary(end.tolerance, True, [], f"reached: {outcome}{idle}")
     actual = controller.weight.reshape(-1, 3) * (tip[-1] - goal[-1])
     reasons, closest = _reasons(controller, end, float(np.linalg.norm(actual)), unit)
-    began = float(np.linalg.norm(tip[0, worst] - goal[0, worst]))
-    if end.distance > PROGRESS_MAX * began and is_weighted[worst].all():
-        causes = misplaced(controller, worst, tip[0], goal[-1])
+    distance_at_start = float(np.linalg.norm(tip[0, worst] - goal[0, worst]))
+    if end.distance > CHECKS.progress_ratio_max * distance_at_start and is_weighted[worst].all():
+        causes = scene_reasons(controller, worst, tip[0], goal[-1])
         reasons, closest = [*causes, *reasons], closest and not causes
     sentence = f"not reached: {outcome}; {'; '.join(reasons)}"
     return GoalSummary(end.tolerance, False, reasons, sentence, closest)
 
 
-def _idle(controller: Any, history: History, judged: np.ndarray, unit: str) -> str:
-    """Return what a verdict adds where neither goals nor effectors went anywhere that counts."""
+def _idle_text(controller: Any, history: History, judged: np.ndarray, unit: str) -> str:
+    """Return the addition to a verdict if nothing moved along weighted axes, or ""."""
     is_weighted, allowed = controller.weighted_axes[judged], controller.tolerance[judged]
     tip, goal = history["tip"][:, judged], history["goal"][:, judged]
     paths = np.stack([tip, goal]) - tip[0]
@@ -243,7 +246,7 @@ def _idle(controller: Any, history: History, judged: np.ndarray, unit: str) -> s
 def _end_of(tip: np.ndarray, goal: np.ndarray, tolerance: float) -> _End:
     """Args: the effector and its goal after each step of the run (n, 3), and its tolerance."""
     n = len(tip)
-    tip, goal = tip[-WINDOW - 1 :], goal[-WINDOW - 1 :]
+    tip, goal = tip[-CHECKS.window_steps - 1 :], goal[-CHECKS.window_steps - 1 :]
     size = np.linalg.norm
     distance = size(tip - goal, axis=1)
     steps = max(len(tip) - 1, 1)
@@ -258,27 +261,27 @@ def _end_of(tip: np.ndarray, goal: np.ndarray, tolerance: float) -> _End:
 
 
 def _reasons(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[str], bool]:
-    """Possible reasons why goals were not reached, certain ones first; whether it is the closest.
+    """Return reasons why goals were not reached, certain ones first; True if nothing is closer.
 
     Args:
-        controller: The controller.
-        end: Motion at the end.
+        controller: InverseController after the run.
+        end: Motion in the last steps.
         actual: Weighted error of all effectors at the end [length].
         unit: Unit of length.
     """
-    last = controller.solution
-    if last is None:
+    solution = controller.solution
+    if solution is None:
         return ["no step was solved: constraints have no effect in this scene"], False
-    found = [f"{name} is lost" for name in controller.lost.left]
-    found += last.relaxed
+    reasons = [f"{name} is lost" for name in controller.lost.left]
+    reasons += solution.relaxed
     closest = False
-    if end.approaching:
-        found.append(_approaching(end, unit))
-    elif last.status not in (Status.HELD, Status.CLOSEST_FEASIBLE):
+    if end.is_approaching:
+        reasons.append(_approach_text(end, unit))
+    elif solution.status not in (Status.HELD, Status.CLOSEST_FEASIBLE):
         causes, closest = _causes(controller, end, actual, unit)
-        found += causes
-    if end.goal_moves and found:
-        found.append(f"the goal moves by {end.goal_step:.2g} {unit} a step")
+        reasons += causes
+    if end.goal_moves and reasons:
+        reasons.append(f"the goal moves by {end.goal_step:.2g} {unit} a step")
     for status, text in (
         (Status.HELD, "the efforts were held"),
         (Status.CLOSEST_FEASIBLE, "the limits contradicted each other"),
@@ -286,95 +289,98 @@ def _reasons(controller: Any, end: _End, actual: float, unit: str) -> tuple[list
     ):
         if count := controller.step_counts.statuses[status]:
             total = sum(controller.step_counts.statuses.values())
-            found.append(f"{text} in {count} of {total} steps")
-    if early := sum(not converged for _, converged in controller.step_counts.searches):
-        found.append(f"the search ended early in {early} steps")
+            reasons.append(f"{text} in {count} of {total} steps")
+    if unconverged := sum(not converged for _, converged in controller.step_counts.searches):
+        reasons.append(f"the search ended early in {unconverged} steps")
     closest = closest and not controller.lost.left
-    return found or [
+    return reasons or [
         "no limit holds it back at the end: what is best for one step may lead nowhere, or the "
         "goal moves too fast"
     ], closest
 
 
 def _causes(controller: Any, end: _End, actual: float, unit: str) -> tuple[list[str], bool]:
-    """What the optimality of the last step says; whether nothing closer is possible."""
-    problem, last = controller.problem, controller.solution
-    if problem.contacts is not None:  # its modes decide too: what is reached is all that is known
-        return _gathered(last.active), False
+    """Return causes from the optimality of the last step; True if nothing is closer."""
+    problem, solution = controller.problem, controller.solution
+    if problem.contacts is not None:  # its modes decide too: only the limits reached are known
+        return _group_limits(solution.active), False
     effects = (
         problem.W_ea.reshape(*controller.weighted_axes.shape, -1).any(axis=2)
         & controller.weighted_axes
     )
-    judged = np.isfinite(controller.tolerance)
-    if still := np.array(controller.effector_names)[judged & ~effects.any(axis=1)].tolist():
+    is_judged = np.isfinite(controller.tolerance)
+    if unmoved := np.array(controller.effector_names)[is_judged & ~effects.any(axis=1)].tolist():
         return [
-            f"no actuator moves {_some(still)}: is it in the clamp, or on another body than all "
-            "actuators"
+            f"no actuator moves {_join_names(unmoved)}: is it in the clamp, or on another body "
+            "than all actuators"
         ], False
-    missing = (controller.target - controller.wanted).ravel()
-    pass
-
-    parts = shortfall(problem, last.effector_error, missing)
+    offset = (controller.target - controller.wanted).ravel()
+    parts = break_down_error(problem, solution.effector_error, offset)
     if parts is None:
-        return _gathered(last.active), False
+        return _group_limits(solution.active), False
     if parts.error < 0.5 * actual:
         return [
             "the last step moved it elsewhere than its linear model expected: try a smaller dt, "
             "or limit effort_rate or goal_distance"
         ], False
-    return _sentences(controller, parts, end, unit)
+    return _texts(controller, parts, end, unit)
 
 
-def _sentences(controller: Any, parts: Shortfall, end: _End, unit: str) -> tuple[list[str], bool]:
+def _texts(controller: Any, parts: ErrorBreakdown, end: _End, unit: str) -> tuple[list[str], bool]:
     energy, distance = controller.energy, controller.goal_distance
-    large = SHARE * parts.error
-    limits = "; ".join(_gathered([limit.text for limit in parts.binding]))
-    limited = parts.limits > large
+    threshold = CHECKS.named_fraction_min * parts.error
+    limits = "; ".join(_group_limits([limit.text for limit in parts.binding]))
+    by_limits = parts.limits > threshold
     active = set(controller.solution.active)
     idle_rates = {limit.text for limit in parts.binding if limit.kind == "rate"} - active
-    if limited and (idle_rates or not active & {limit.text for limit in parts.binding}):
-        # limits of another answer
+    if by_limits and (idle_rates or not active & {limit.text for limit in parts.binding}):
+        # limits of another solution
         if np.any(controller.target != controller.wanted):
             return [f"goal_distance={distance:g} holds it back: widen it"], False
         if energy > 0.0:
             return [f"energy={energy:g} holds it back: lower it"], False
-    rates = limited and any(limit.kind == "rate" for limit in parts.binding)
-    nearer = parts.nearer > large
-    if (rates or nearer) and not end.goal_moves and end.approach > AT_REST * end.tolerance:
-        what = f"goal_distance={distance:g}" if nearer else f"what is reached ({limits})"
-        return [f"{_approaching(end, unit)}, or widen {what}"], False
-    final = end.rests and not (rates or nearer)  # more steps change nothing
-    causes = [f"goal_distance={distance:g} holds it back: widen it"] if nearer else []
-    if limited:
-        how = "out of reach with these limits" if final else "these limits hold it back"
-        causes.append(f"{how} ({limits})")
-    if parts.actuators > large:
-        causes.append(_actuators_find_nothing(final))
-    if parts.energy > large:
+    by_rate = by_limits and any(limit.kind == "rate" for limit in parts.binding)
+    by_target = parts.nearer > threshold
+    if (
+        (by_rate or by_target)
+        and not end.goal_moves
+        and end.approach > CHECKS.rest_ratio * end.tolerance
+    ):
+        option = f"goal_distance={distance:g}" if by_target else f"what is reached ({limits})"
+        return [f"{_approach_text(end, unit)}, or widen {option}"], False
+    is_final = end.is_at_rest and not (by_rate or by_target)  # more steps change nothing
+    causes = [f"goal_distance={distance:g} holds it back: widen it"] if by_target else []
+    if by_limits:
+        text = "out of reach with these limits" if is_final else "these limits hold it back"
+        causes.append(f"{text} ({limits})")
+    if parts.actuators > threshold:
+        causes.append(_actuators_find_nothing(is_final))
+    if parts.energy > threshold:
         causes.append(f"energy={energy:g} holds it back: lower it")
-    return causes, final and limited and parts.energy <= large
+    return causes, is_final and by_limits and parts.energy <= threshold
 
 
 def _actuators_find_nothing(final: bool) -> str:
-    """Return what is said of actuators that bring the effector no closer."""
+    """Return the cause that the actuators do not bring the effector closer."""
     if final:
         return "these actuators find nothing closer, step by step"
     return "these actuators come no closer in one step"
 
 
-def _approaching(end: _End, unit: str) -> str:
+def _approach_text(end: _End, unit: str) -> str:
     return f"still approaching, {end.approach:.2g} {unit} a step: run longer"
 
 
-def _gathered(limits: Sequence[str]) -> list[str]:
-    """Limits such as 'cable left: effort at its minimum', grouped over actuators."""
-    names: dict[str, list[str]] = {}
+def _group_limits(limits: Sequence[str]) -> list[str]:
+    """Group limits such as 'cable left: effort at its minimum' over actuators."""
+    names_by_kind: dict[str, list[str]] = {}
     for limit in limits:
         name, _, kind = limit.partition(": ")
-        names.setdefault(kind, []).append(name)
-    return [f"{kind}: {_some(found)}" for kind, found in names.items()]
+        names_by_kind.setdefault(kind, []).append(name)
+    return [f"{kind}: {_join_names(names)}" for kind, names in names_by_kind.items()]
 
 
-def _some(names: list[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names) if more < 2 else f"{', '.join(names[:NAMED])} and {more} others"
+def _join_names(names: list[str]) -> str:
+    hidden = len(names) - CHECKS.names_max
+    shown = names if hidden < 2 else names[: CHECKS.names_max]
+    return ", ".join(shown) + (f" and {hidden} others" if hidden >= 2 else "")

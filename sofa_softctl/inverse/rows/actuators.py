@@ -14,20 +14,20 @@ from sofa_softctl.scene.graph.nodes import path_of
 
 
 class ActuatorType(NamedTuple):
-    """Names of a component's Data for driving it; empty: there is none."""
+    """Names of the Data that drive a component, "" if it has none."""
 
     drive: str
     """`valueType` for which `value` is the multiplier."""
     effort_min: str
-    """Least multiplier."""
+    """Smallest multiplier."""
     effort_max: str
-    """Greatest multiplier."""
+    """Largest multiplier."""
     displacement_min: str
-    """Least displacement; a minus: its negative."""
+    """Smallest displacement; a leading minus: the Data holds its negative."""
     displacement_max: str
-    """Greatest displacement."""
+    """Largest displacement."""
     displacement_rate: str
-    """Greatest change of the displacement in a step."""
+    """Largest change of the displacement in a step."""
 
 
 KINDS = {
@@ -54,7 +54,7 @@ LIMITS = {
     "displacement_max": math.inf,
     "displacement_rate": math.inf,
 }
-"""Limits of an actuator, with values for those that the scene does not set."""
+"""Default limits of an actuator, for those that the scene does not set."""
 
 
 class Actuators:
@@ -62,7 +62,7 @@ class Actuators:
 
     Args:
         components: One component of KINDS each, or a YoungModulusActuator.
-        names: Names in messages; by default those of their nodes.
+        names: Names in messages; the names of their nodes by default.
 
     Raises:
         SceneError: there is no component, or one cannot be driven.
@@ -72,23 +72,23 @@ class Actuators:
         self.components = list(components)
         if not self.components:
             raise SceneError("InverseController needs at least one actuator.")
-        paths = [entry.getPathName() for entry in self.components]
+        paths = [component.getPathName() for component in self.components]
         if twice := [path for path in paths if paths.count(path) > 1]:
             raise SceneError(f"InverseController drives '{twice[0]}' twice. Name it once.")
-        self.kinds = [_kind(entry) for entry in self.components]
+        self.kinds = [_kind(component) for component in self.components]
         self.names = tuple(names or _names(self.components))
-        self.quantities = [quantities_of(entry) for entry in self.components]
-        self.given: dict[str, Any] = {}
+        self.quantities = [quantities_of(component) for component in self.components]
+        self.options: dict[str, Any] = {}
         """Limits that the user gave the controller [effort, displacement], by the names of LIMITS:
         a number or shape (n_a,) each."""
-        self.changes = np.array([kind is None for kind in self.kinds])
-        """Which efforts are changes in one step, as of a Young's modulus."""
-        self._first = [None if k is None else np.array(c.value.value) for c, k in self._both()]
-        self._seen: list[Any] = [0 if value is None else value for value in self._first]
+        self.is_change = np.array([kind is None for kind in self.kinds])
+        """True for efforts that are changes in one step, as of a Young's modulus, shape (n_a,)."""
+        self._initial = [None if k is None else np.array(c.value.value) for c, k in self._pairs()]
+        self._last: list[Any] = [0 if value is None else value for value in self._initial]
         self._step = -1.0
-        self._told: list[Any] = []
+        self._reported: list[Any] = []
         self._data = {
-            name: [_data(entry, getattr(kind, name, "")) for entry, kind in self._both()]
+            name: [_data(component, getattr(kind, name, "")) for component, kind in self._pairs()]
             for name in LIMITS
         }
 
@@ -98,18 +98,20 @@ class Actuators:
         Args:
             step: Number of the step, as time by dt: a snapshot that returns sets values, too.
         """
-        values = [np.array(entry.value.value if kind else 0) for entry, kind in self._both()]
+        values = [
+            np.array(component.value.value if kind else 0) for component, kind in self._pairs()
+        ]
         new = [
-            entry
-            for entry, now, before in zip(self.components, values, self._seen, strict=False)
-            if not np.array_equal(now, before) and entry not in self._told
+            component
+            for component, value, previous in zip(self.components, values, self._last, strict=False)
+            if not np.array_equal(value, previous) and component not in self._reported
         ]
         new = new if abs(step - self._step - 1.0) < 0.01 else []
-        self._seen, self._step = values, step
-        self._told += new
+        self._last, self._step = values, step
+        self._reported += new
         return new
 
-    def _both(self) -> list[tuple[Any, ActuatorType | None]]:
+    def _pairs(self) -> list[tuple[Any, ActuatorType | None]]:
         return list(zip(self.components, self.kinds, strict=True))
 
     @property
@@ -118,29 +120,29 @@ class Actuators:
         return len(self.components)
 
     def limits(self, factor: np.ndarray) -> dict[str, Any]:
-        """Limits of this step, by the names of InverseProblem; a number where none is set.
+        """Return the limits of this step by the names of InverseProblem; a number if none is set.
 
         Args:
             factor: Multiplier of one unit of effort, shape (n_a,).
         """
-        found = {name: self._limit(name) for name in LIMITS}
+        limits = {name: self._limit(name) for name in LIMITS}
         for name in ("effort_min", "effort_max"):
-            if isinstance(found[name], np.ndarray):
-                found[name] = found[name] / factor
-        for name, limit in self.given.items():
+            if isinstance(limits[name], np.ndarray):
+                limits[name] = limits[name] / factor
+        for name, limit in self.options.items():
             if isinstance(limit, np.ndarray):
                 tighter = np.maximum if name.endswith("_min") else np.minimum
-                found[name] = tighter(found[name], limit)
-        if self.changes.any():
-            self._add_changes(found, factor)
-        return found
+                limits[name] = tighter(limits[name], limit)
+        if self.is_change.any():
+            self._add_changes(limits, factor)
+        return limits
 
     def own_limit(self, name: str, actuator: int) -> tuple[str, Any, float] | None:
-        """Limit that the scene set on a component.
+        """Return the limit that the scene set on a component.
 
         Returns:
-            Name of the Data, the Data, and the factor from its value to the limit's; None where
-            the scene set none.
+            Name of the Data, the Data, and the factor from its value to the limit; None if the
+            scene set no limit.
         """
         sign, data = self._data[name][actuator]
         if data is None or not data.isSet():
@@ -155,30 +157,29 @@ class Actuators:
         ]
         return unset if values.count(unset) == len(values) else np.array(values)
 
-    def _add_changes(self, found: dict[str, Any], factor: np.ndarray) -> None:
+    def _add_changes(self, limits: dict[str, Any], factor: np.ndarray) -> None:
         for name in ("effort_min", "effort_max"):
-            found[name] = np.array(np.broadcast_to(found[name], self.count), dtype=float)
-            for i in np.flatnonzero(self.changes):
-                found[name][i] = self.components[i].limits()[name] / factor[i]
+            limits[name] = np.array(np.broadcast_to(limits[name], self.count), dtype=float)
+            for i in np.flatnonzero(self.is_change):
+                limits[name][i] = self.components[i].limits()[name] / factor[i]
 
-    def lasting(self, effort: np.ndarray) -> np.ndarray:
-        """Efforts to hold, shape (n_a,): changes become zero."""
-        found: np.ndarray = np.where(self.changes, 0.0, effort)
-        return found
+    def held_effort(self, effort: np.ndarray) -> np.ndarray:
+        """Return the efforts to hold, shape (n_a,): changes become zero."""
+        return np.asarray(np.where(self.is_change, 0.0, effort))
 
-    def keep(self, multiplier: np.ndarray) -> None:
+    def impose(self, multiplier: np.ndarray) -> None:
         """Set the multipliers that the forward solver imposes, shape (n_a,)."""
-        for (entry, kind), value in zip(self._both(), multiplier, strict=True):
+        for (component, kind), value in zip(self._pairs(), multiplier, strict=True):
             if kind is not None:
-                entry.value.value = [value]
-        self._seen = []
+                component.value.value = [value]
+        self._last = []
 
     def release(self) -> None:
         """Restore the values of the scene."""
-        for entry, first in zip(self.components, self._first, strict=True):
-            if first is not None:
-                entry.value.value = first
-        self._seen = []
+        for component, value in zip(self.components, self._initial, strict=True):
+            if value is not None:
+                component.value.value = value
+        self._last = []
 
 
 def _kind(component: Any) -> ActuatorType | None:
@@ -186,31 +187,31 @@ def _kind(component: Any) -> ActuatorType | None:
     if name == "YoungModulusActuator" and hasattr(component, "limits"):
         return None
     kind = KINDS.get(name)
-    where = f"InverseController cannot drive {component.getPathName()}"
+    prefix = f"InverseController cannot drive {component.getPathName()}"
     if kind is None:
         raise SceneError(
-            f"{where}, a {name}: it drives {', '.join(KINDS)}, and in the embedded runtime "
+            f"{prefix}, a {name}: it drives {', '.join(KINDS)}, and in the embedded runtime "
             "YoungModulusActuator."
         )
     if component.valueType.value != kind.drive:
         raise SceneError(
-            f"{where}: it needs a {name} with valueType='{kind.drive}', got "
+            f"{prefix}: it needs a {name} with valueType='{kind.drive}', got "
             f"'{component.valueType.value}'."
         )
     return kind
 
 
 def _names(components: Sequence[Any]) -> list[str]:
-    """Names of the nodes; where they would not tell actuators apart, the components' paths."""
-    nodes = [entry.getContext() for entry in components]
+    """Return the names of the nodes, or the components' paths if these names are ambiguous."""
+    nodes = [component.getContext() for component in components]
     paths = [node.getPathName() for node in nodes]
     names = [
-        f"{node.getName()}.{entry.getName()}" if paths.count(path) > 1 else node.getName()
-        for node, path, entry in zip(nodes, paths, components, strict=True)
+        f"{node.getName()}.{component.getName()}" if paths.count(path) > 1 else node.getName()
+        for node, path, component in zip(nodes, paths, components, strict=True)
     ]
     return [
-        path_of(entry) if names.count(name) > 1 else name
-        for name, entry in zip(names, components, strict=True)
+        path_of(component) if names.count(name) > 1 else name
+        for name, component in zip(names, components, strict=True)
     ]
 
 

@@ -23,19 +23,19 @@ class ContactRows:
     def __init__(self, system: ComplianceSystem, grasps: Sequence[Grasp]) -> None:
         self.system = system
         self.grasps = grasps
-        self.found = contacts_of(system)
-        self.rows = _joined([contact.rows for contact in self.found])
-        counts = [len(contact.rows) for contact in self.found]
+        self.contacts = contacts_of(system)
+        self.rows = _join_rows([contact.rows for contact in self.contacts])
+        counts = [len(contact.rows) for contact in self.contacts]
         self.starts = np.cumsum([0, *counts])
-        self.friction = np.array([_friction(contact) for contact in self.found])
+        self.friction = np.array([_friction(contact) for contact in self.contacts])
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.contacts)
 
     def problem(
         self, actuators: np.ndarray, effectors: np.ndarray, factor: float, law: Law
     ) -> Contacts:
-        """Contacts of the inverse problem.
+        """Return the contacts of the inverse problem.
 
         Args:
             actuators: Rows of the actuators.
@@ -43,12 +43,12 @@ class ContactRows:
             factor: Multiplier of one unit of force.
             law: Contact law.
         """
-        every = np.concatenate([actuators, effectors, self.rows])
+        rows = np.concatenate([actuators, effectors, self.rows])
         scale = np.full(len(self.rows), factor)
-        W = self.system.compliance(every, self.rows, scale)
+        W = self.system.compliance(rows, self.rows, scale)
         n_a, n_e = len(actuators), len(effectors)
         delta_free = self.system.delta_free(self.rows)
-        for contact, start in zip(self.found, self.starts, strict=False):
+        for contact, start in zip(self.contacts, self.starts, strict=False):
             delta_free[start + 1 : start + len(contact.rows)] = contact.free_slide
         return Contacts(
             W_ec=W[n_a : n_a + n_e],
@@ -56,9 +56,9 @@ class ContactRows:
             W_cc=W[n_a + n_e :],
             delta_c_free=delta_free,
             friction=self.friction,
-            identity=_identities(self.found),
-            names=[f"{a} on {b}" for a, b in (contact.bodies for contact in self.found)],
-            pairs=[contact.bodies for contact in self.found],
+            identity=_identities(self.contacts),
+            names=[f"{a} on {b}" for a, b in (contact.bodies for contact in self.contacts)],
+            pairs=[contact.bodies for contact in self.contacts],
             sums=self._sums(),
             law=law,
         )
@@ -66,14 +66,14 @@ class ContactRows:
     def _sums(self) -> tuple[NormalSum, ...]:
         sums = []
         for grasp in self.grasps:
-            held = self.of(grasp)
-            if len(held) and (grasp.minimum > 0.0 or np.isfinite(grasp.maximum)):
-                sums.append(NormalSum(grasp.body, held, grasp.minimum, grasp.maximum))
+            indices = self.on_object(grasp)
+            if len(indices) and (grasp.minimum > 0.0 or np.isfinite(grasp.maximum)):
+                sums.append(NormalSum(grasp.body, indices, grasp.minimum, grasp.maximum))
         return tuple(sums)
 
-    def of(self, grasp: Grasp) -> np.ndarray:
-        """Numbers of the contacts on an object."""
-        return np.flatnonzero([grasp.holds(contact.bodies) for contact in self.found])
+    def on_object(self, grasp: Grasp) -> np.ndarray:
+        """Return the indices of the contacts on an object."""
+        return np.flatnonzero([grasp.holds(contact.bodies) for contact in self.contacts])
 
     def apply(self, force: np.ndarray, factor: float) -> None:
         """Set the forces that the correction applies on the rows."""
@@ -82,7 +82,7 @@ class ContactRows:
     def frames(self) -> np.ndarray:
         """Direction of each row in space, shape (n_r, 3): normal, and SOFA's tangents."""
         directions = []
-        for contact in self.found:
+        for contact in self.contacts:
             n = contact.normal
             directions.append(n)
             if len(contact.rows) == 3:
@@ -91,8 +91,8 @@ class ContactRows:
                 directions += [-np.cross(n, s), s]
         return np.array(directions).reshape(-1, 3)
 
-    def in_space(self, values: np.ndarray) -> np.ndarray:
-        """Values of the rows, such as forces, as vectors of each contact, shape (n_c, 3)."""
+    def as_vectors(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the rows, such as forces, as a vector per contact, shape (n_c, 3)."""
         vectors = self.frames() * values[:, None]
         return np.add.reduceat(vectors, self.starts[:-1]) if len(self) else np.empty((0, 3))
 
@@ -108,23 +108,23 @@ class ContactRows:
         return np.sqrt(np.maximum(squares - self.normal_part(values) ** 2, 0.0))
 
 
-def _joined(rows: list[np.ndarray]) -> np.ndarray:
+def _join_rows(rows: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.empty(0, dtype=int), *rows])
 
 
 def _friction(contact: Contact) -> float:
-    """mu of a contact; 0.8, SOFA's default, where it is not available."""
+    """Return mu of a contact, or SOFA's default 0.8 if it is not available."""
     if len(contact.rows) == 1:
         return 0.0
     return contact.friction if np.isfinite(contact.friction) else 0.8
 
 
-def _identities(found: Sequence[Contact]) -> list[Hashable]:
-    """Key of each contact, the same over steps."""
-    seen: dict[Hashable, int] = {}
-    names: list[Hashable] = []
-    for contact in found:
+def _identities(contacts: Sequence[Contact]) -> list[Hashable]:
+    """Return a key of each contact that is the same over steps."""
+    counts: dict[Hashable, int] = {}
+    keys: list[Hashable] = []
+    for contact in contacts:
         elements = contact.identity
-        number = seen[elements] = seen.get(elements, -1) + 1  # two triangles can touch twice
-        names.append((elements, number))
-    return names
+        number = counts[elements] = counts.get(elements, -1) + 1  # two triangles can touch twice
+        keys.append((elements, number))
+    return keys

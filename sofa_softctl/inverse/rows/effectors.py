@@ -9,8 +9,8 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 
 AXES = ("x", "y", "z")
-TURN = np.radians(20.0)
-"""Angle by which the tetrahedron is turned about z [rad].
+TETRAHEDRON_ANGLE = np.radians(20.0)
+"""Rotation of the tetrahedron about z [rad].
 
 Many bodies are symmetric to the axes; without it a node in a plane of symmetry would be as near to
 one corner as to another.
@@ -19,13 +19,13 @@ _CORNERS = np.array(
     [
         (np.sqrt(2.0) * np.cos(angle), np.sqrt(2.0) * np.sin(angle), z)
         for angle, z in zip(
-            TURN + np.radians([45.0, -45.0, 135.0, 225.0]), (1, -1, -1, 1), strict=True
+            TETRAHEDRON_ANGLE + np.radians([45.0, -45.0, 135.0, 225.0]), (1, -1, -1, 1), strict=True
         )
     ]
 ) / np.sqrt(3.0)
 """Directions of the corners of a regular tetrahedron."""
-TIE = 1e-9
-"""Difference of two scores [1] that rounding may make: their size is about 1."""
+SCORE_TOLERANCE = 1e-9
+"""Difference of two scores that rounding may make [-]: their size is about 1."""
 
 
 def add_effector(node: Any, index: int = 0) -> list[Any]:
@@ -43,7 +43,7 @@ def add_effector(node: Any, index: int = 0) -> list[Any]:
             "PositionConstraint",
             name=f"effector_{axis}{index or ''}",
             indices=[index],
-            useDirections=[int(axis == other) for other in AXES],
+            useDirections=[int(axis == direction) for direction in AXES],
             valueType="force",
             value=[0.0],
         )
@@ -78,10 +78,10 @@ def add_center_effector(node: Any, positions: np.ndarray) -> list[Any]:
 def _add_carried(
     node: Any, name: str, above: np.ndarray, tetrahedra: np.ndarray, points: np.ndarray
 ) -> Any:
-    """A child with points, each mapped from a tetrahedron of nodes of the state above.
+    """Add a child with points, each mapped from a tetrahedron of nodes of the state above.
 
-    The tetrahedra stand in a node beside it, as a state with a single point takes its positions
-    from a topology of its own node.
+    The tetrahedra are in a separate node: a state with a single point would take its positions
+    from a topology in the same node.
     """
     carriers = node.addChild(f"carriers_of_{name}")
     carriers.addObject(
@@ -94,12 +94,12 @@ def _add_carried(
 
 
 def _parts(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Four parts of a body: nodes of each, (4, 4), and the mean of each, (4, 3).
+    """Return four parts of a body: nodes of each, (4, 4), and the mean of each, (4, 3).
 
-    Bodies are symmetric, so many nodes are equally far: the first of them is taken, whatever
-    rounding says, so that every backend and processor takes the same ones.
+    In symmetric bodies several nodes are equally far: the first of them is taken, regardless of
+    rounding, so that every backend and processor takes the same ones.
     """
-    nearest = _first_largest(_whitened(positions) @ _CORNERS.T)
+    nearest = _first_largest(_whiten(positions) @ _CORNERS.T)
     carriers = np.empty((4, 4), dtype=int)
     centres = np.empty((4, 3))
     for part in range(4):
@@ -111,10 +111,10 @@ def _parts(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return carriers, centres
 
 
-def _whitened(points: np.ndarray) -> np.ndarray:
-    """Points about their mean, scaled to unit variance along their principal axes.
+def _whiten(points: np.ndarray) -> np.ndarray:
+    """Return points about their mean, scaled to unit variance along their principal axes.
 
-    The axes themselves stay: which ones two equal variances have depends on rounding.
+    They are not rotated to the axes, which for two equal variances depend on rounding.
     """
     offsets = points - points.mean(axis=0)
     _, size, axes = np.linalg.svd(offsets, full_matrices=False)
@@ -124,23 +124,23 @@ def _whitened(points: np.ndarray) -> np.ndarray:
 def _first_largest(scores: np.ndarray) -> np.ndarray:
     """Return the index of the largest score of each row, the first one that is nearly as large."""
     largest = scores.max(axis=-1, keepdims=True)
-    return np.argmax(scores >= largest - TIE, axis=-1)
+    return np.argmax(scores >= largest - SCORE_TOLERANCE, axis=-1)
 
 
 def _extreme(points: np.ndarray) -> np.ndarray:
-    """Four points that span a large volume: each the furthest from the mean and those before."""
-    offsets = _whitened(points)
+    """Return four points that span a large volume, each far from the mean and earlier points."""
+    offsets = _whiten(points)
     nodes = [int(_first_largest((offsets**2).sum(axis=1)))]
-    rest = offsets - offsets[nodes[0]]
+    remaining = offsets - offsets[nodes[0]]
     for _ in range(3):
-        nodes.append(int(_first_largest((rest**2).sum(axis=1))))
-        direction = rest[nodes[-1]] / max(np.linalg.norm(rest[nodes[-1]]), 1e-300)
-        rest = rest - np.outer(rest @ direction, direction)
+        nodes.append(int(_first_largest((remaining**2).sum(axis=1))))
+        direction = remaining[nodes[-1]] / max(np.linalg.norm(remaining[nodes[-1]]), 1e-300)
+        remaining = remaining - np.outer(remaining @ direction, direction)
     return np.array(nodes)
 
 
 def _check(edges: np.ndarray) -> None:
-    """SceneError unless the three edges of each tetrahedron, shape (k, 3, 3), span a volume."""
+    """Raise SceneError unless each tetrahedron's three edges, shape (k, 3, 3), span a volume."""
     lengths = np.linalg.norm(edges, axis=2)
     if (np.abs(np.linalg.det(edges)) < 1e-6 * lengths.prod(axis=1)).any():
         raise SceneError("The nodes lie in a plane: the centre of a body needs a volume around it.")

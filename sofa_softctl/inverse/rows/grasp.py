@@ -15,9 +15,9 @@ from sofa_softctl.errors import SceneError
 class Grasp:
     """Bounds on the grasp force of an object.
 
-    The least sum of the normal forces is either given, or calibrated while the robot holds the
-    object against gravity: between the times `calibrate` the sum is recorded, and from then on
-    `share` of its mean is the minimum.
+    The minimum of the normal forces' sum is either given, or calibrated while the robot holds the
+    object against gravity: between the times `calibrate` the sum is recorded, and afterwards the
+    fraction `share` of its mean is the minimum.
 
     Source: Coevoet, Escande, Duriez 2019, section III-E.
     """
@@ -25,20 +25,20 @@ class Grasp:
     body: str
     """Path of the object's node, such as '/cup', or a prefix of such paths."""
     minimum: float = 0.0
-    """Least sum of the normal forces on it [force]. 0 = none."""
+    """Smallest sum of the normal forces on it [force]; 0 = no minimum."""
     maximum: float = math.inf
-    """Greatest sum [force]."""
+    """Largest sum [force]."""
     calibrate: tuple[float, float] | None = None
-    """Start and end of the calibration [time]. None: `minimum` as given."""
+    """Start and end of the calibration [time], or None to use `minimum` as given."""
     share: float = 0.8
-    """Share of the calibrated mean that becomes the minimum [-]."""
+    """Fraction of the calibrated mean that becomes the minimum [-]."""
     slip_tolerance: float = 1.0
-    """Slip from which on a run warns of it [length]."""
+    """Slip above which a run warns of it [length]."""
     by: str = ""
     """Path of the holding bodies, or a prefix of such paths: other contacts, such as with a table,
-    do not count. Empty: all contacts count."""
+    do not count. "" if all contacts count."""
     let_go: bool = False
-    """Whether it is released on purpose: losing its last contact is then no drop. A scene may
+    """Whether it is released on purpose: losing its last contact is then not a drop. A scene may
     change this and `minimum` during a run."""
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class Grasp:
         self.forget()
 
     def forget(self) -> None:
-        """Reset: nothing is held or calibrated."""
+        """Reset the calibration and what is known of contacts."""
         self.minimum = self._given
         self.held: float | None = None
         """Sum of the normal forces in the last step [force]; None until the object is touched."""
@@ -67,11 +67,11 @@ class Grasp:
         self._sums: list[float] = []
 
     def holds(self, bodies: tuple[str, str]) -> bool:
-        """Whether a contact of these two bodies is one of the object."""
-        one, other = bodies
+        """Return True if a contact of these two bodies holds the object."""
+        first, second = bodies
         return any(
-            within(self.body, held) and (not self.by or within(self.by, holder))
-            for held, holder in ((one, other), (other, one))
+            is_inside(self.body, held) and (not self.by or is_inside(self.by, holder))
+            for held, holder in ((first, second), (second, first))
         )
 
     def look(self, time: float, normal: np.ndarray, slide: np.ndarray) -> bool:
@@ -83,22 +83,22 @@ class Grasp:
             slide: Slip of each in this step [length], shape (n,).
 
         Returns:
-            Whether it was dropped in this step.
+            True if the object was dropped in this step.
         """
-        dropped = False
-        pushing = normal > 0.0
+        is_dropped = False
+        is_pushing = normal > 0.0
         total = float(normal.sum())
-        if pushing.any():
+        if is_pushing.any():
             self.slip += float(normal @ slide) / total
             self.dropped_at = None
         elif self.let_go:
             self.held = None
         elif self.held is not None and self.dropped_at is None:
-            self.dropped_at, dropped = time, True
-        if pushing.any() or self.held is not None:
+            self.dropped_at, is_dropped = time, True
+        if is_pushing.any() or self.held is not None:
             self.held = total
         self._calibrate(time, total)
-        return dropped
+        return is_dropped
 
     def _calibrate(self, time: float, total: float) -> None:
         if self.calibrate is None:
@@ -120,6 +120,6 @@ class Grasp:
         self._sums = list(snapshot["_sums"])
 
 
-def within(body: str, path: str) -> bool:
-    """Whether a path is that of a body or inside its node."""
+def is_inside(body: str, path: str) -> bool:
+    """Return True if a path is the body's own or inside its node."""
     return path == body or path.startswith(f"{body}/")

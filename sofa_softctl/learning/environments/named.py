@@ -37,34 +37,35 @@ class SceneMaker:
     task: str
     """Key of its LEARNING."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Of createScene."""
+
+    """Parameters of createScene."""
     task_parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Of the task's function."""
+    """Parameters of the task's function."""
     surrogate: bool = False
-    """Whether the map of its equilibria is in place of the scene, see `LineTask`."""
+    """Whether the map of its equilibria replaces the scene, see `LineTask`."""
     store: Path | None = None
-    """Of the equilibria, for later runs."""
+    """File of the equilibria, for later runs."""
 
     @property
     def name(self) -> str:
-        """For messages and files."""
+        """Name in messages and files."""
         return f"{self.scene}:{self.task}"
 
     @property
     def identity(self) -> str:
-        """What a training of it must have in common with one that goes on."""
-        given = {**self.parameters, **self.task_parameters}
-        parts = [f"{self.scene.name}:{self.task}", *(f"{k}={v}" for k, v in sorted(given.items()))]
+        """Text that must be the same for a training to be resumed."""
+        values = {**self.parameters, **self.task_parameters}
+        parts = [f"{self.scene.name}:{self.task}", *(f"{k}={v}" for k, v in sorted(values.items()))]
         return " ".join([*parts, *(["on its surrogate"] if self.surrogate else [])])
 
     @property
     def batched(self) -> bool:
-        """Whether many of them take their steps in one call."""
+        """True if many environments take their steps in one call."""
         return self.surrogate
 
     @property
     def exact(self) -> SceneMaker | None:
-        """The scene itself, where this is a surrogate."""
+        """Maker for the scene itself, or None if this is not a surrogate."""
         return replace(self, surrogate=False, store=None) if self.surrogate else None
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:
@@ -79,7 +80,7 @@ class SceneMaker:
     def make(
         self, *, scaled: bool = True, render_mode: str | None = None
     ) -> SceneEnv | SurrogateEnv:
-        """One environment; options as of `SceneEnv`."""
+        """Make an environment; options as of `SceneEnv`."""
         if self.surrogate:
             return SurrogateEnv(self.line_task, scaled=scaled, render_mode=render_mode)
         return SceneEnv.of_task(self.scene, self._task, scaled=scaled, render_mode=render_mode)
@@ -87,15 +88,15 @@ class SceneMaker:
     def vector(
         self, count: int, workers: int, mode: gymnasium.vector.AutoresetMode = SAME_STEP
     ) -> VectorEnv:
-        """Several: a surrogate's in one call, scenes each in a process where there are workers."""
+        """Make several: a surrogate's in one call, scenes in worker processes, if any."""
         if self.surrogate:
             return SurrogateVectorEnv(self.line_task, count, autoreset_mode=mode)
         return _several(self.make, count, workers, mode)
 
     @property
     def _task(self) -> Task:
-        found = task_of(self.scene, self.task, self.task_parameters)
-        return replace(found, parameters={**found.parameters, **self.parameters})
+        task = task_of(self.scene, self.task, self.task_parameters)
+        return replace(task, parameters={**task.parameters, **self.parameters})
 
     @cached_property
     def line_task(self) -> LineTask:
@@ -112,39 +113,39 @@ class GymMaker:
     """Such as 'softctl/Trunk-v0'; with a module before it, 'my_robots:Claw-v0', which is imported
     first."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of its constructor."""
+    """Options of its constructor."""
 
     @property
     def name(self) -> str:
-        """For messages and files."""
+        """Name in messages and files."""
         return self.id
 
     @property
     def identity(self) -> str:
-        """What a training of it must have in common with one that goes on."""
+        """Text that must be the same for a training to be resumed."""
         return " ".join([self.id, *(f"{k}={v}" for k, v in sorted(self.options.items()))])
 
     @property
     def batched(self) -> bool:
-        """Whether many of them take their steps in one call."""
+        """True if many environments take their steps in one call."""
         return self.spec().vector_entry_point is not None
 
     @property
     def exact(self) -> GymMaker | None:
-        """The same on the exact model, where it is a surrogate that has the option `exact`."""
+        """Maker for the exact model, or None without an option `exact`."""
         if "exact" not in self.spec().kwargs or self.options.get("exact"):
             return None
         return replace(self, options={**self.options, "exact": True})
 
     def make(self, *, render_mode: str | None = None) -> Any:
-        """One environment, without wrappers."""
-        given = dict(self.options)
+        """Make an environment without wrappers."""
+        options = dict(self.options)
         if render_mode is not None:
-            given["render_mode"] = render_mode
-        return gymnasium.make(self.spec(), disable_env_checker=True, **given).unwrapped
+            options["render_mode"] = render_mode
+        return gymnasium.make(self.spec(), disable_env_checker=True, **options).unwrapped
 
     def vector(self, count: int, workers: int) -> VectorEnv:
-        """Several: in one call where they can, otherwise as scenes."""
+        """Make several: in one call if possible, otherwise as scenes."""
         if not self.batched:
             return _several(self.make, count, workers)
         return gymnasium.make_vec(
@@ -156,10 +157,10 @@ class GymMaker:
         )
 
     def spec(self) -> Any:
-        """What is registered under the id.
+        """Return the registered specification of the id.
 
         Raises:
-            UsageError: Nothing is.
+            UsageError: Nothing is registered.
         """
         try:
             module, _, name = self.id.rpartition(":")
@@ -167,10 +168,10 @@ class GymMaker:
                 importlib.import_module(module)
             return gymnasium.spec(name)
         except (gymnasium.error.Error, ImportError) as error:
-            known = [one for one in gymnasium.registry if "softctl" in one]
+            ids = [env_id for env_id in gymnasium.registry if "softctl" in env_id]
             raise UsageError(
-                f"There is no environment '{self.id}'.{did_you_mean(self.id, known)} Ours: "
-                f"{', '.join(sorted(known))}. Or give a scene file that has LEARNING. ({error})"
+                f"There is no environment '{self.id}'.{did_you_mean(self.id, ids)} Ours: "
+                f"{', '.join(sorted(ids))}. Or give a scene file that has LEARNING. ({error})"
             ) from error
 
 
@@ -186,15 +187,15 @@ def maker_of(
     surrogate: bool = False,
     store: Path | None = None,
 ) -> Maker:
-    """The maker of an environment that a user named.
+    """Return the maker of an environment that a user named.
 
     Args:
         environment: Scene file, or id of Gymnasium.
-        task: Of a scene file; None: its only one.
-        parameters: Of createScene, or of the constructor of an id.
-        task_parameters: Of the task of a scene file.
-        surrogate: Whether the map of equilibria is in place of a scene file's scene.
-        store: Of these equilibria, for later runs.
+        task: Task of a scene file. Default: its only one.
+        parameters: Parameters of createScene, or of the constructor of an id.
+        task_parameters: Parameters of the task of a scene file.
+        surrogate: Whether the map of equilibria replaces a scene file's scene.
+        store: File of these equilibria, for later runs.
 
     Raises:
         SceneError: The file has no such task, or several.
@@ -206,10 +207,10 @@ def maker_of(
         if task is None and len(names) != 1:
             raise SceneError(f"'{path}' has the tasks {', '.join(names)}: choose one, --task.")
         name = task if task is not None else next(iter(names))
-        given = dict(parameters or {}), dict(task_parameters or {})
-        found = SceneMaker(path, name, *given, surrogate, store)
-        task_of(path, name, found.task_parameters)
-        return found
+        arguments = dict(parameters or {}), dict(task_parameters or {})
+        scene_maker = SceneMaker(path, name, *arguments, surrogate, store)
+        task_of(path, name, scene_maker.task_parameters)
+        return scene_maker
     if task is not None or task_parameters or surrogate or store:
         options = "--task, --task-set, --surrogate and --store are"
         raise UsageError(f"{options} for scene files; '{environment}' is an id of Gymnasium.")
@@ -224,13 +225,13 @@ def tasks_of(scene: str | Path) -> dict[str, Callable[..., Task]]:
     Raises:
         SceneError: It has none.
     """
-    found = getattr(load_scene(scene).module, "LEARNING", None)
-    if not isinstance(found, Mapping) or not found:
+    tasks = getattr(load_scene(scene).module, "LEARNING", None)
+    if not isinstance(tasks, Mapping) or not tasks:
         raise SceneError(
             f"'{scene}' has nothing to learn: a scene file for that has a dictionary LEARNING of "
             "functions that return a sofa_softctl.learning.Task, see scenes/finger.py."
         )
-    return dict(found)
+    return dict(tasks)
 
 
 def task_of(scene: str | Path, name: str, parameters: Mapping[str, Any] | None = None) -> Task:
@@ -246,14 +247,14 @@ def task_of(scene: str | Path, name: str, parameters: Mapping[str, Any] | None =
             f"'{scene}' has no task '{name}' to learn.{did_you_mean(name, tasks)} It has: "
             f"{', '.join(tasks)}."
         )
-    found = tasks[name](**_task_arguments(tasks[name], parameters or {}))
-    if not isinstance(found, Task):
-        raise SceneError(f"'{scene}': LEARNING['{name}'] returned no Task, but {found!r}.")
-    return found
+    task = tasks[name](**_task_arguments(tasks[name], parameters or {}))
+    if not isinstance(task, Task):
+        raise SceneError(f"'{scene}': LEARNING['{name}'] returned no Task, but {task!r}.")
+    return task
 
 
-def _task_arguments(make: Callable[..., Task], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a task's function; texts are converted as those of createScene are."""
+def _task_arguments(make: Callable[..., Task], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a task's function, converted like createScene's parameters."""
     signature = inspect.signature(make)
     root = inspect.Parameter("root", inspect.Parameter.POSITIONAL_ONLY)
 
@@ -263,22 +264,22 @@ def _task_arguments(make: Callable[..., Task], given: Mapping[str, Any]) -> dict
     like_a_scene.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[root, *signature.parameters.values()]
     )
-    return arguments_of(like_a_scene, given, who="The task", option="--task-set")
+    return arguments_of(like_a_scene, parameters, who="The task", option="--task-set")
 
 
 def interface_of(maker: Maker) -> Interface:
-    """What a policy for an environment is connected to.
+    """Return the interface of policies for an environment.
 
     Raises:
-        UsageError: Its spaces are no boxes with finite bounds.
+        UsageError: The environment's spaces are not boxes with finite bounds.
     """
     env = maker.make()
     try:
-        known = getattr(env, "interface", None)
-        if isinstance(known, Interface):
-            return known
-        seen, driven = (_of_box(maker.name, env, side) for side in ("observation", "action"))
-        return Interface(seen, driven, 1.0 / float(env.metadata.get("render_fps", 1.0)))
+        interface = getattr(env, "interface", None)
+        if isinstance(interface, Interface):
+            return interface
+        observation, action = (_of_box(maker.name, env, side) for side in ("observation", "action"))
+        return Interface(observation, action, 1.0 / float(env.metadata.get("render_fps", 1.0)))
     finally:
         env.close()
 
@@ -309,7 +310,7 @@ def _several(
 
 
 def _make_in_worker(make: Callable[..., Any]) -> Any:
-    """An environment in a process of its own, which leaves Ctrl-C to its parent.
+    """Make an environment in a separate process, which leaves Ctrl-C to its parent.
 
     Gymnasium makes one in the parent, too, to know the spaces.
     """

@@ -18,7 +18,7 @@ import sofa_softctl
 from sofa_softctl.errors import SceneError
 
 
-class Registered(NamedTuple):
+class RegisteredTask(NamedTuple):
     """A task of one of our scenes."""
 
     scene: str
@@ -26,36 +26,36 @@ class Registered(NamedTuple):
     task: str
     """Key of its LEARNING."""
     surrogate: bool = False
-    """Whether it is on the map of its equilibria, with the scene as its exact twin."""
+    """Whether it uses the map of equilibria, with the scene as its exact model."""
 
 
 ENVIRONMENTS = {
-    "Finger-v0": Registered("finger.py", "bend"),
-    "Gripper-v0": Registered("gripper.py", "grip"),
-    "LaserArm-v0": Registered("laser_arm.py", "spot", surrogate=True),
-    "RollingRing-v0": Registered("rolling_ring.py", "roll"),
-    "Trunk-v0": Registered("trunk.py", "reach"),
+    "Finger-v0": RegisteredTask("finger.py", "bend"),
+    "Gripper-v0": RegisteredTask("gripper.py", "grip"),
+    "LaserArm-v0": RegisteredTask("laser_arm.py", "spot", surrogate=True),
+    "RollingRing-v0": RegisteredTask("rolling_ring.py", "roll"),
+    "Trunk-v0": RegisteredTask("trunk.py", "reach"),
 }
-"""By their ids in the namespace `softctl`."""
+"""Tasks of our scenes by their ids in the namespace `softctl`."""
 
 
 def register() -> None:
-    """Register them, where Gymnasium is installed; `import sofa_softctl.learning` does it."""
+    """Register them if Gymnasium is installed; `import sofa_softctl.learning` does it."""
     try:
         import gymnasium
     except ImportError:  # a scene with a trained policy does without
         return
     home = "sofa_softctl.learning.environments.registration"
     for name, (scene, task, surrogate) in ENVIRONMENTS.items():
-        other: dict[str, Any] = {"entry_point": f"{home}:make", "kwargs": {}}
+        arguments: dict[str, Any] = {"entry_point": f"{home}:make", "kwargs": {}}
         if surrogate:
-            other = {
+            arguments = {
                 "entry_point": f"{home}:make_surrogate",
                 "vector_entry_point": f"{home}:make_surrogates",
                 "kwargs": {"exact": False},
             }
-        other["kwargs"] |= {"scene": scene, "task": task}
-        gymnasium.register(f"softctl/{name}", **other)
+        arguments["kwargs"] |= {"scene": scene, "task": task}
+        gymnasium.register(f"softctl/{name}", **arguments)
 
 
 def make(
@@ -101,7 +101,7 @@ def make_surrogates(
 ) -> Any:
     """Many of them in one process; arguments as for `make_surrogate`.
 
-    `autoreset_mode`: as of `SurrogateVectorEnv`; None: the next step.
+    `autoreset_mode`: as of `SurrogateVectorEnv`; by default the next step.
     """
     from sofa_softctl.learning.environments.named import NEXT_STEP
 
@@ -124,17 +124,17 @@ def _maker(
 ) -> Any:
     from sofa_softctl.learning.environments.named import SceneMaker
 
-    given = dict(parameters or {}), dict(task_parameters or {})
-    kept = None if store is None else Path(store)
-    key = repr((scene, task, *given, surrogate, kept))
+    values = dict(parameters or {}), dict(task_parameters or {})
+    store_path = None if store is None else Path(store)
+    key = repr((scene, task, *values, surrogate, store_path))
     if key not in _MADE:
         _MADE.clear()
-        _MADE[key] = SceneMaker(scenes_folder() / scene, task, *given, surrogate, kept)
+        _MADE[key] = SceneMaker(scenes_folder() / scene, task, *values, surrogate, store_path)
     return _MADE[key]
 
 
 def scenes_folder() -> Path:
-    """Where our scenes are: beside the package in the repository, or as they were installed.
+    """Return the folder of our scenes: next to the package in the repository, or installed.
 
     Raises:
         SceneError: They are in neither place.

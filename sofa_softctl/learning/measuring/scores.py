@@ -19,14 +19,14 @@ from sofa_softctl.scene.session.session import Session
 
 @dataclass(frozen=True)
 class Score:
-    """Of some episodes."""
+    """Score of some episodes."""
 
     returns: list[float]
-    """Of each episode."""
+    """Return of each episode."""
     lengths: list[int]
-    """Decisions of each."""
+    """Number of decisions of each episode."""
     successes: list[bool]
-    """Whether each was done; empty where there is no such thing."""
+    """Success of each episode, or [] if the task does not define it."""
 
     @property
     def mean(self) -> float:
@@ -40,13 +40,13 @@ class Score:
 
     @property
     def success(self) -> float | None:
-        """Share of episodes that were done."""
+        """Fraction of successful episodes [-]."""
         return float(np.mean(self.successes)) if self.successes else None
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        own = {"mean": self.mean, "deviation": self.deviation, "success": self.success}
-        return asdict(self) | own
+        """Return a JSON-serialisable dict."""
+        statistics = {"mean": self.mean, "deviation": self.deviation, "success": self.success}
+        return asdict(self) | statistics
 
 
 def score(
@@ -62,17 +62,19 @@ def score(
     Args:
         env: The environment.
         act: Observation to action, members of its spaces: `Policy.shares` where they are scaled.
-        episodes: How many.
-        seed: Of the first.
+        episodes: Number of episodes.
+        seed: Seed of the first episode.
         progress: Called after each with their number.
     """
     returns, lengths, successes = [], [], []
     for number in range(episodes):
-        seen, _ = env.reset(seed=seed + number)
+        observation, _ = env.reset(seed=seed + number)
         total, length, ended = 0.0, 0, False
         while not ended:
-            seen, reward, done, cut, info = env.step(act(seen).astype(np.float32))
-            total, length, ended = total + float(reward), length + 1, done or cut
+            observation, reward, terminated, truncated, info = env.step(
+                act(observation).astype(np.float32)
+            )
+            total, length, ended = total + float(reward), length + 1, terminated or truncated
         returns.append(total)
         lengths.append(length)
         if "success" in info:
@@ -91,8 +93,8 @@ def score_baseline(
 ) -> Score:
     """Play the episodes of `score` with the controller that `Task.baseline` asks for.
 
-    Starts and goals are those of the seeds; rewards are read as often as decisions were made. An
-    episode that diverges ends there, without success.
+    Starts and goals are drawn from the same seeds; rewards are read once per decision. An episode
+    that diverges ends there, without success.
 
     Raises:
         SceneError: The task has no baseline.
@@ -107,9 +109,9 @@ def score_baseline(
     for number in range(episodes):
         _, info = env.reset(seed=seed + number)
         with asking("baseline", env.episode):
-            own = task.baseline(env.episode)
-        given = {**task.parameters, **info["parameters"], **own}
-        with Session(env.scene, backend="embedded", parameters=given) as session:
+            baseline = task.baseline(env.episode)
+        parameters = {**task.parameters, **info["parameters"], **baseline}
+        with Session(env.scene, backend="embedded", parameters=parameters) as session:
             episode = Episode(session.root, env.episode.random)
             episode.goal, episode.memory = deepcopy((env.episode.goal, env.episode.memory))
             total, ended = 0.0, False
@@ -120,13 +122,13 @@ def score_baseline(
                     episode.decisions += 1
                     total += reward_of(task, episode)
                     ended = answer_of("done", task.done, episode)
-                done = answer_of("success", task.success, episode)
+                is_success = answer_of("success", task.success, episode)
             except (DivergedError, SimulationError):
-                done = False
+                is_success = False
         returns.append(total)
         lengths.append(episode.decisions)
         if task.success is not None:
-            successes.append(done)
+            successes.append(is_success)
         if progress is not None:
             progress(number + 1)
     return Score(returns, lengths, successes)

@@ -40,8 +40,8 @@ class PolicyController(SceneController):
 
     Data:
         action: Values that the policy asked for last, for each actuator [its unit].
-        observation: What it saw [the unit of each].
-        goal: Points of the goal, shape (n, 3) [length], where it has any: movies show them.
+        observation: Values that the policy observed last [the unit of each].
+        goal: Points of the goal, if it has any, shape (n, 3) [length]: movies show them.
 
     Raises:
         PolicyError: The file cannot be read, or, at the first step, the policy is for another task
@@ -74,7 +74,7 @@ class PolicyController(SceneController):
             "action": ("", "Values that the policy asked for"),
             "observation": ("", "What the policy saw"),
         }
-        """As of `SceneController`."""
+        """Recorded Data, see `SceneController`."""
         self.add_output("action", np.zeros(len(interface.action)), "What the policy asked for.")
         self.add_output("observation", np.zeros(len(interface.observation)), "What the policy saw.")
         points = _points(self._goal_at(0.0))
@@ -84,11 +84,11 @@ class PolicyController(SceneController):
 
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Decide where it is time to, and move the actuators."""
+        """Decide if a decision is due, and move the actuators."""
         del event
         limits = self.task.limits
         if self.observer is None:
-            self.keep(observer=self._connected())
+            self.keep(observer=self._connect())
         since = self.steps - limits.settle
         if since >= 0 and since % limits.hold == 0:
             self._decide()
@@ -100,38 +100,41 @@ class PolicyController(SceneController):
         if "goal" in self.outputs:
             self.outputs["goal"].value = _points(self.episode.goal).tolist()
         assert self.observer is not None  # connected
-        seen = self.observer()
-        asked = self.policy(seen)
-        self.actuation.ask(asked)
+        observation = self.observer()
+        action = self.policy(observation)
+        self.actuation.ask(action)
         self.episode.action = self.actuation.asked.copy()
         self.episode.decisions += 1
-        self.outputs["action"].value = asked.tolist()
-        self.outputs["observation"].value = seen.tolist()
+        self.outputs["action"].value = action.tolist()
+        self.outputs["observation"].value = observation.tolist()
 
     def _goal_at(self, time: float) -> dict[str, np.ndarray]:
-        known = {name: each(time) if callable(each) else each for name, each in self.goal.items()}
-        return {name: np.array(value, dtype=float) for name, value in known.items()}
+        values = {
+            name: entry_value(time) if callable(entry_value) else entry_value
+            for name, entry_value in self.goal.items()
+        }
+        return {name: np.array(value, dtype=float) for name, value in values.items()}
 
-    def _connected(self) -> Observer:
-        """What reads the observations, where they and the actuators are the policy's."""
+    def _connect(self) -> Observer:
+        """Return a reader of observations; PolicyError if the policy is for another interface."""
         self.episode.goal.update(self._goal_at(self.episode.time))
         observer = Observer(self.task.observation, self.episode, self.units)
         interval = self.task.limits.hold * float(self.dt.value)
-        here = Interface(observer.quantities, self.actuation.quantities, interval)
-        self.policy.check_fits(here, "this scene and task")
+        interface = Interface(observer.quantities, self.actuation.quantities, interval)
+        self.policy.check_fits(interface, "this scene and task")
         return observer
 
     def reset(self) -> None:
-        """Back to the start."""
+        """Reset to the state before the first step."""
         self.keep(steps=0, failed=False)
         self.episode.begin(self.episode.random)
         self.actuation.reset()
         self.episode.action = self.actuation.applied.copy()
 
     def snapshot(self) -> dict[str, Any]:
-        """What it carries from step to step."""
-        asked, applied = self.actuation.asked.copy(), self.actuation.applied.copy()
-        return {"steps": self.steps, "asked": asked, "applied": applied}
+        """Return the state that lasts from step to step."""
+        action, applied = self.actuation.asked.copy(), self.actuation.applied.copy()
+        return {"steps": self.steps, "asked": action, "applied": applied}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore the state of `snapshot`."""
@@ -144,8 +147,8 @@ class PolicyController(SceneController):
     def markers(self) -> Markers | None:
         if "goal" not in self.outputs:
             return None
-        none = np.zeros((0, 3))
-        return Markers(np.array(self.outputs["goal"].value, dtype=float), none, none, none)
+        empty = np.zeros((0, 3))
+        return Markers(np.array(self.outputs["goal"].value, dtype=float), empty, empty, empty)
 
     def hold(self) -> None:
         """Leave the actuators where they are: they hold the values of the step before."""
@@ -165,13 +168,13 @@ class PolicyController(SceneController):
 
 def _points(goal: Mapping[str, np.ndarray]) -> np.ndarray:
     """Entries that are points, shape (n, 3)."""
-    found = [each for each in goal.values() if each.ndim == 2 and each.shape[1] == 3]
-    return np.vstack([np.zeros((0, 3)), *found])
+    points = [value for value in goal.values() if value.ndim == 2 and value.shape[1] == 3]
+    return np.vstack([np.zeros((0, 3)), *points])
 
 
 @dataclass(frozen=True)
 class PolicySummary(Summary):
-    """How a policy's run ended."""
+    """Success of a policy's run."""
 
     success: bool
     """Whether the task is done, at the end of the run."""

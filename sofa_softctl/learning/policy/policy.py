@@ -16,7 +16,7 @@ from sofa_softctl.errors import PolicyError
 from sofa_softctl.learning.task.quantities import Interface
 
 FORMAT, VERSION = "softctl policy", "1"
-"""In the metadata of a file."""
+"""Identification in the metadata of a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +28,13 @@ class Policy:
     """
 
     interface: Interface
-    """What it sees and drives."""
+    """Observations and actions of the policy."""
     weights: tuple[np.ndarray, ...]
-    """Of each layer, shape (out, in)."""
+    """Weights of each layer, shape (out, in)."""
     biases: tuple[np.ndarray, ...]
-    """Of each layer, shape (out,)."""
+    """Biases of each layer, shape (out,)."""
     about: dict[str, str] = field(default_factory=dict)
-    """Of its training, such as the environment's name and the number of steps."""
+    """Facts of the training, such as the environment's name and the number of steps."""
 
     def __post_init__(self) -> None:
         sizes = [len(self.interface.observation), *map(len, self.biases)]
@@ -50,19 +50,19 @@ class Policy:
             raise PolicyError("The weights of a policy must be finite.")
 
     def __call__(self, observation: np.ndarray) -> np.ndarray:
-        """What to drive, in units, shape (..., n_a), given observations in units, (..., n_o)."""
-        seen = self.interface.observation
-        share = seen.share(np.clip(observation, seen.low, seen.high))
+        """Return actions in units, shape (..., n_a), for observations in units, (..., n_o)."""
+        quantities = self.interface.observation
+        share = quantities.share(np.clip(observation, quantities.low, quantities.high))
         return self.interface.action.at(self.shares(share))
 
     def shares(self, observation: np.ndarray) -> np.ndarray:
-        """The same from -1 to 1: a member of a scaled action space for one of observations."""
-        found = np.asarray(observation, dtype=float)
+        """Return actions from -1 to 1 for observations from -1 to 1."""
+        values = np.asarray(observation, dtype=float)
         for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            found = found @ weight.T + bias
+            values = values @ weight.T + bias
             if k < len(self.weights) - 1:
-                found = np.tanh(found)
-        return np.clip(found, -1.0, 1.0)
+                values = np.tanh(values)
+        return np.clip(values, -1.0, 1.0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a .safetensors file; it appears when it is complete.
@@ -94,7 +94,7 @@ class Policy:
         """Read a file of `save`. Nothing in it is executed.
 
         Raises:
-            PolicyError: There is no such file, it is no policy, or it is damaged.
+            PolicyError: The file is missing, damaged or not a policy.
         """
         from safetensors import SafetensorError, safe_open
 
@@ -123,32 +123,32 @@ class Policy:
             about = {str(k): str(v) for k, v in json.loads(metadata["about"]).items()}
             if metadata["digest"] != interface.digest:
                 raise ValueError("its digest is another one")
-            found = Policy(interface, weights, biases, about)
+            policy = Policy(interface, weights, biases, about)
             if metadata["checksum"] != _checksum(arrays):
                 raise ValueError("its weights are others than were written")
-            return found
+            return policy
         except KeyError as error:
             raise PolicyError(f"'{path}' is damaged: it has no {error}.") from error
         except (TypeError, ValueError) as error:
             raise PolicyError(f"'{path}' is damaged: {error}.") from error
 
-    def check_fits(self, interface: Interface, where: str) -> None:
+    def check_fits(self, interface: Interface, target: str) -> None:
         """PolicyError where it is for another interface; `where` is what it is to control."""
-        if found := self.interface.differences(interface):
+        if differences := self.interface.differences(interface):
             raise PolicyError(
-                f"The policy is not for {where}: it has {'; '.join(found)}. Train one for it, or "
-                "give the scene the parameters with which this one was trained."
+                f"The policy is not for {target}: it has {'; '.join(differences)}. Train one for "
+                "it, or give the scene the parameters with which this one was trained."
             )
 
 
 def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of arrays with their names, types and shapes."""
-    found = hashlib.sha256()
+    """Return the SHA-256 of arrays with their names, types and shapes."""
+    digest = hashlib.sha256()
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
-        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        found.update(array.tobytes())
-    return found.hexdigest()
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def check_suffix(path: Path) -> None:

@@ -17,23 +17,23 @@ class Advanced(NamedTuple):
     """Robots after a decision."""
 
     state: np.ndarray
-    """Their states, shape (m, k); a row that is not valid may hold anything."""
+    """States of the robots, shape (m, k); a row that is not valid may hold anything."""
     valid: np.ndarray
     """Whether the surrogate could follow each, shape (m,): inside its range, and in balance."""
 
 
 class BatchTask(ABC):
-    """What is learned on a surrogate: derive from it for a robot of your own.
+    """A task to learn on a surrogate: derive from it for your own robot.
 
-    The state of a robot, with all that its episode needs to go on (goal, time, last actions), is a
+    The state of a robot, with all that its episode needs (goal, time, last actions), is a
     row of an array, so that hundreds of robots take a step in one call. Episodes end after
     `decisions` decisions, where `done` says so, and where the surrogate cannot follow.
     """
 
     interface: Interface
-    """What a policy sees and drives."""
+    """Observations and actions of policies."""
     decisions: int
-    """Of an episode."""
+    """Number of decisions of an episode."""
 
     @abstractmethod
     def begin(self, random: np.random.Generator, count: int) -> np.ndarray:
@@ -41,16 +41,16 @@ class BatchTask(ABC):
 
     @abstractmethod
     def advance(self, state: np.ndarray, action: np.ndarray) -> Advanced:
-        """One decision.
+        """Advance robots by one decision.
 
         Args:
             state: Robots, shape (m, k).
-            action: What they drive, in units and within bounds, shape (m, n_a).
+            action: Actions in units and within bounds, shape (m, n_a).
         """
 
     @abstractmethod
     def observe(self, state: np.ndarray) -> np.ndarray:
-        """What a policy sees of some robots, in units, shape (m, n_o)."""
+        """Return the observations of some robots, in units, shape (m, n_o)."""
 
     @abstractmethod
     def reward(self, before: np.ndarray, action: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -66,18 +66,18 @@ class BatchTask(ABC):
         raise SceneError(f"This task has no goal to be set. Got: {', '.join(goal)}")
 
     def done(self, state: np.ndarray) -> np.ndarray:
-        """Which robots are at the end of their task, done or failed, shape (m,): none."""
+        """Return True for robots at the end of their task, done or failed, shape (m,)."""
         return np.zeros(len(state), bool)
 
     def success(self, state: np.ndarray) -> np.ndarray | None:
-        """Which robots have done their task, shape (m,); None: there is no such thing."""
+        """Return True for robots that have done their task, shape (m,); None if undefined."""
         del state
         return None
 
     def lost(self, state: np.ndarray) -> np.ndarray:
-        """Reward of robots, last seen in these states, that the surrogate cannot follow: 0.
+        """Return the reward of robots that the surrogate cannot follow after these states: 0.
 
-        Where rewards are mostly negative it must be as bad as what an episode has left, otherwise
+        If rewards are mostly negative it must be as bad as what an episode has left, otherwise
         policies learn to get lost.
         """
         return np.zeros(len(state))

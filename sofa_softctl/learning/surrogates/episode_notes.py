@@ -14,10 +14,10 @@ class EpisodeNotes:
     """Reads and writes goal and memory of episodes with the same entries.
 
     Args:
-        episode: One of them, begun: its entries are those of all.
+        episode: An episode after its start, with the entries of all episodes.
 
     Raises:
-        SceneError: An entry is no number nor an array of numbers.
+        SceneError: An entry is neither a number nor an array of numbers.
     """
 
     def __init__(self, episode: Episode) -> None:
@@ -31,18 +31,18 @@ class EpisodeNotes:
         Raises:
             SceneError: It has other entries.
         """
-        found = {key: _numbers(key, value) for key, value in _entries(episode)}
-        shapes = {key: value.shape for key, value in found.items()}
+        values = {key: _numbers(key, value) for key, value in _entries(episode)}
+        shapes = {key: value.shape for key, value in values.items()}
         if shapes != self._shapes:
-            other = sorted(".".join(key) for key, _ in shapes.items() ^ self._shapes.items())
+            names = sorted(".".join(key) for key, _ in shapes.items() ^ self._shapes.items())
             raise SceneError(
                 f"On a surrogate, goal and memory keep the entries that begin() gives them, with "
-                f"their shapes. These differ: {', '.join(dict.fromkeys(other))}."
+                f"their shapes. These differ: {', '.join(dict.fromkeys(names))}."
             )
-        return np.concatenate([np.empty(0), *(found[key].ravel() for key in self._shapes)])
+        return np.concatenate([np.empty(0), *(values[key].ravel() for key in self._shapes)])
 
     def write(self, row: np.ndarray, episode: Episode) -> None:
-        """Give an episode the goal and memory of a row."""
+        """Set the goal and memory of an episode from a row."""
         episode.goal, episode.memory = {}, {}
         start = 0
         for (kind, name), shape in self._shapes.items():

@@ -27,15 +27,15 @@ from sofa_softctl.surrogate.scene.replay import lines_of
 from sofa_softctl.surrogate.sparse.sparse import SparseGrid
 
 REACH = 0.3
-"""How far coordinates may be below 0 and above the largest tension, over the largest [-]."""
+"""Excess of coordinates below 0 and above the largest tension, relative to the largest [-]."""
 COORDINATES = 60
 """Size of the reduced basis that carries inertia."""
 FIRST, GROWTH, MOST = 64, 1.5, 1500
-"""Equilibria of the first fit, their number over that of the fit before, and most of them."""
+"""Number of equilibria of the first fit, its growth from fit to fit, and its maximum."""
 
 
 class PointsEpisode(Episode):
-    """An episode on a surrogate, whose points alone can be read."""
+    """An episode on a surrogate, in which only points can be read."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -65,19 +65,19 @@ class Robots(NamedTuple):
     a: np.ndarray
     """Coordinates [-], shape (m, d)."""
     a_before: np.ndarray
-    """Those a step earlier."""
+    """Coordinates a step earlier [-], shape (m, d)."""
     applied: np.ndarray
     """Tensions of the driven lines [force], shape (m, n_a)."""
     asked: np.ndarray
-    """Those that were asked for."""
+    """Requested tensions of the driven lines [force], shape (m, n_a)."""
     points: np.ndarray
     """Points that SURROGATE names [length], shape (m, 3 p)."""
     velocities: np.ndarray
-    """Their velocities [length / time]."""
+    """Velocities of these points [length / time], shape (m, 3 p)."""
     decisions: np.ndarray
     """Decisions so far, shape (m, 1)."""
     reward: np.ndarray
-    """Of the last decision, shape (m, 1)."""
+    """Reward of the last decision, shape (m, 1)."""
     worst: np.ndarray
     """Least reward of the episode so far, 0 at most, shape (m, 1)."""
     notes: np.ndarray
@@ -96,8 +96,8 @@ class LineTask(BatchTask):
     Args:
         scene: Scene file.
         task: A task of its LEARNING, whose actions are tensions of cables.
-        surrogate: Its SURROGATE: arguments of `PlannedRobot`.
-        parameters: Of createScene, beside the task's.
+        surrogate: SURROGATE of the scene: arguments of `PlannedRobot`.
+        parameters: Parameters of createScene in addition to the task's.
         store: File of equilibria, for later runs; None: memory alone.
 
     Raises:

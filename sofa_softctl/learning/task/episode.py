@@ -1,4 +1,4 @@
-"""What the functions of a task see of an episode."""
+"""State of an episode that the functions of a task read."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Episode:
         self.random = random if random is not None else np.random.default_rng()
         """Random numbers of the episode, seeded by `reset`."""
         self.goal: dict[str, np.ndarray] = {}
-        """What the task sets at the start, for rewards and observations to read."""
+        """Values that the task sets at the start, for rewards and observations to read."""
         self.memory: dict[str, Any] = {}
-        """What the task keeps from decision to decision; empty at the start."""
+        """Values that the task keeps from decision to decision; empty at the start."""
         self.action = np.zeros(0)
         """Last values of the actuators that were asked for, shape (n_a,)."""
         self.decisions = 0

@@ -1,4 +1,4 @@
-"""What a policy sees of a scene."""
+"""Observations of a scene for a policy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Observation:
     """
 
     name: str
-    """In messages and in policy files."""
+    """Name in messages and in policy files."""
     read: str | Callable[[Episode], ArrayLike]
     """Path of a Data, such as '/trunk/tip/dofs.position', or a function of the episode."""
     low: ArrayLike
@@ -37,12 +37,12 @@ class Observer:
     """Reads the observations of a scene.
 
     Args:
-        observations: What is read, in this order.
-        episode: The scene; the sizes are those of its present state.
-        units: Of the scene.
+        observations: Observations to read, in this order.
+        episode: Episode of the scene; sizes are read from its present state.
+        units: Units of the scene.
 
     Raises:
-        SceneError: There is no such Data, or names repeat themselves.
+        SceneError: A Data is missing, or names are repeated.
         SoftctlError: Bounds are missing or do not fit.
     """
 
@@ -54,7 +54,7 @@ class Observer:
         if not names or len(set(names)) < len(names):
             raise SceneError(f"Observations need names of their own, one at least. Got: {names}")
         self._sizes: list[int] = []
-        self.quantities = self._described(units)
+        self.quantities = self._find_quantities(units)
 
     def __call__(self) -> np.ndarray:
         """The numbers now, shape (n,).
@@ -62,44 +62,49 @@ class Observer:
         Raises:
             DivergedError: One of them is not finite.
         """
-        each = [self._read(one) for one in self._observations]
-        for one, value, size in zip(self._observations, each, self._sizes, strict=True):
+        values = [self._read(observation) for observation in self._observations]
+        for observation, value, size in zip(self._observations, values, self._sizes, strict=True):
             if len(value) != size:
                 raise SceneError(
-                    f"The observation '{one.name}' has {len(value)} numbers, at first {size}."
+                    f"The observation '{observation.name}' has {len(value)} numbers, at "
+                    f"first {size}."
                 )
-        found = np.concatenate(each)
-        if not np.isfinite(found).all():
-            name = self.quantities.names[int(np.argmin(np.isfinite(found)))]
+        numbers = np.concatenate(values)
+        if not np.isfinite(numbers).all():
+            name = self.quantities.names[int(np.argmin(np.isfinite(numbers)))]
             raise DivergedError(f"The observation '{name}' is not finite.")
-        return found
+        return numbers
 
-    def _read(self, one: Observation) -> np.ndarray:
-        with asking(f"observation '{one.name}'", self._episode):
-            read = one.read
+    def _read(self, observation: Observation) -> np.ndarray:
+        with asking(f"observation '{observation.name}'", self._episode):
+            read = observation.read
             value = self._episode.read(read) if isinstance(read, str) else read(self._episode)
             if value is None:
                 raise ValueError("it returned None, and no numbers")
             return np.asarray(value, dtype=float).ravel()
 
-    def _described(self, units: Units | None) -> Quantities:
+    def _find_quantities(self, units: Units | None) -> Quantities:
         names: list[str] = []
         symbols: list[str] = []
         bounds: list[np.ndarray] = []
-        for one in self._observations:
-            size = len(self._read(one))
+        for observation in self._observations:
+            size = len(self._read(observation))
             if not size:
-                raise SceneError(f"The observation '{one.name}' has no numbers.")
+                raise SceneError(f"The observation '{observation.name}' has no numbers.")
             self._sizes.append(size)
-            names += [one.name] if size == 1 else [f"{one.name}[{i}]" for i in range(size)]
-            symbols += [symbol(units, one.unit)] * size
+            names += (
+                [observation.name]
+                if size == 1
+                else [f"{observation.name}[{i}]" for i in range(size)]
+            )
+            symbols += [symbol(units, observation.unit)] * size
             try:
-                each = [np.ravel(bound) for bound in (one.low, one.high)]
-                bounds.append(np.array([np.broadcast_to(b, size) for b in each], dtype=float))
+                limits = [np.ravel(bound) for bound in (observation.low, observation.high)]
+                bounds.append(np.array([np.broadcast_to(b, size) for b in limits], dtype=float))
             except ValueError as error:
                 raise SceneError(
-                    f"The observation '{one.name}' has {size} numbers; low and high must be one "
-                    f"number or as many. Got: {one.low!r} and {one.high!r}"
+                    f"The observation '{observation.name}' has {size} numbers; low and high must "
+                    f"be one number or as many. Got: {observation.low!r} and {observation.high!r}"
                 ) from error
         low, high = np.concatenate(bounds, axis=1)
         return Quantities(tuple(names), tuple(symbols), low, high)

@@ -37,7 +37,7 @@ def data_at(root: Any, path: str) -> Any:
     """The Data at a path such as '/trunk/tip/dofs.position'.
 
     Raises:
-        SceneError: There is no such component, or it has no such Data.
+        SceneError: The component or the Data is missing.
     """
     owner, _, name = path.rpartition(".")
     data = component_at(root, owner or path).findData(name)
@@ -51,9 +51,9 @@ class Quantities:
     """Some numbers in a row."""
 
     names: tuple[str, ...]
-    """Of each, such as 'tip[0]'."""
+    """Name of each number, such as 'tip[0]'."""
     units: tuple[str, ...]
-    """Of each, such as 'mm'; empty: none."""
+    """Unit of each number, such as 'mm', or ""."""
     low: np.ndarray
     """Least values, shape (n,)."""
     high: np.ndarray
@@ -90,10 +90,10 @@ class Quantities:
         return len(self.names)
 
     def outside(self, values: np.ndarray) -> np.ndarray:
-        """Which values (..., n) are out of bounds, by more than float32 rounds them."""
+        """Return True for values (..., n) out of bounds by more than float32 rounding."""
         slack = 1e-6 * (self.high - self.low)
-        found: np.ndarray = (values < self.low - slack) | (values > self.high + slack)
-        return found
+        is_outside: np.ndarray = (values < self.low - slack) | (values > self.high + slack)
+        return is_outside
 
     def share(self, values: np.ndarray) -> np.ndarray:
         """Values (..., n) within the bounds from -1 at the low bound over 0 to 1 at the high one.
@@ -109,19 +109,19 @@ class Quantities:
         """The inverse of `share`; -1 and 1 are the bounds to the last bit."""
         share = np.clip(np.asarray(share, dtype=float), -1.0, 1.0)
         bound, size = np.where(share < 0.0, self.low, self.high), np.abs(share)
-        found: np.ndarray = (1.0 - size) * self.idle + size * bound
-        return np.clip(found, self.low, self.high)
+        values: np.ndarray = (1.0 - size) * self.idle + size * bound
+        return np.clip(values, self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        found = {
+        """Return a JSON-serialisable dict."""
+        data = {
             "names": list(self.names),
             "units": list(self.units),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
         }
         halfway = np.array_equal(self.idle, _middle(self.low, self.high))
-        return found if halfway else found | {"idle": self.idle.tolist()}
+        return data if halfway else data | {"idle": self.idle.tolist()}
 
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Quantities:
@@ -133,12 +133,12 @@ class Quantities:
 
 @dataclass(frozen=True, eq=False)
 class Interface:
-    """What a policy is connected to: it fits environments and scenes with the same one."""
+    """Inputs and outputs of a policy: it fits environments and scenes with the same ones."""
 
     observation: Quantities
-    """What it sees."""
+    """Observations of the policy."""
     action: Quantities
-    """What it drives."""
+    """Actions of the policy."""
     interval: float
     """Time from a decision to the next [time]."""
 
@@ -149,7 +149,7 @@ class Interface:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return a JSON-serialisable dict."""
         return {
             "observation": self.observation.to_dict(),
             "action": self.action.to_dict(),
@@ -159,11 +159,13 @@ class Interface:
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Interface:
         """The inverse of `to_dict`."""
-        seen, driven = (Quantities.of_dict(values[name]) for name in ("observation", "action"))
-        return Interface(seen, driven, float(values["interval"]))
+        observation, action = (
+            Quantities.of_dict(values[name]) for name in ("observation", "action")
+        )
+        return Interface(observation, action, float(values["interval"]))
 
     def differences(self, other: Interface) -> list[str]:
-        """In sentences, what another one has otherwise; empty: nothing."""
+        """Return texts on differences from another interface, or []."""
         found = []
         for kind in ("observation", "action"):
             mine, others = getattr(self, kind), getattr(other, kind)
@@ -190,8 +192,8 @@ class Interface:
 
 
 def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    found: np.ndarray = 0.5 * np.asarray(low, dtype=float) + 0.5 * np.asarray(high, dtype=float)
-    return found
+    middle: np.ndarray = 0.5 * np.asarray(low, dtype=float) + 0.5 * np.asarray(high, dtype=float)
+    return middle
 
 
 def _named(kind: str, mine: Sequence[str], others: Sequence[str]) -> str:

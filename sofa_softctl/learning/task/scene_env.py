@@ -35,29 +35,29 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     Args:
         scene: A scene file, or a function createScene(root, ...).
-        observation: What the policy sees.
+        observation: Observations of the policy.
         action: The actuators that it drives, with their limits and rates.
         reward: Reward of a decision.
-        limits: How long things last.
+        limits: Durations, and the treatment of actions out of bounds.
         begin: Called at the start of each episode.
         done: Whether the task is at its end, after a decision.
         success: Whether the task is done; in the last `info` of an episode.
-        parameters: Of createScene.
-        randomize: Parameters of createScene that each episode draws anew, between two numbers.
+        parameters: Parameters of createScene.
+        randomize: Parameters of createScene that each episode draws again, between two numbers.
         baseline: Parameters for the scene's own controller, see `Task`.
         scaled: Whether observations and actions run from -1 to 1 between their bounds; otherwise
             they are in the scene's units. `observation_space.quantities` has names, units, bounds.
         render_mode: 'rgb_array' for pictures by `render`, with the extra [view].
 
     Raises:
-        SceneError: The scene cannot be loaded, a path leads nowhere, or limits are missing.
+        SceneError: The scene cannot be loaded, a path does not exist, or limits are missing.
 
     Attributes:
-        metadata: Of Gymnasium.
-        interface: What a policy for this environment is connected to.
-        episode: What the task's functions see.
-        actuation: Its actuators.
-        units: Of the scene; None: it declares none.
+        metadata: Passed to gymnasium.Env.
+        interface: Observations and actions of policies for this environment.
+        episode: Episode that the task's functions read.
+        actuation: Actuators of the environment.
+        units: Units of the scene, or None if it declares none.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 20}
@@ -156,7 +156,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Begin an episode.
 
         Args:
-            seed: Of its random numbers, and of those of the episodes after it.
+            seed: Seed of the random numbers of this episode and the ones after it.
             options: `{"goal": {...}}` sets entries of the goal in place of those that are drawn.
 
         Returns:
@@ -195,7 +195,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         Raises:
             gymnasium.error.ResetNeeded: The episode is at its end, or none was begun.
             ValueError: The action has another shape, is not finite, or is out of bounds where
-                limits refuse that. The episode goes on.
+                limits refuse that. The episode continues.
             SceneError: The reward is not a finite number, or several episodes in a row diverged
                 in their first decision.
         """
@@ -250,7 +250,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return picture
 
     def close(self) -> None:
-        """Let go of the scene; a second call does nothing."""
+        """Close the scene; a second call does nothing."""
         self._close_window()
         session, self._session = self._session, None
         self._running = False
@@ -284,7 +284,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise
 
     def _connect(self, interface: Interface) -> None:
-        """Take an interface, the same in all episodes, whose actuators are driven here alone."""
+        """Set the interface, the same in all episodes, whose actuators nothing else drives."""
         known = getattr(self, "interface", interface)
         if found := known.differences(interface):
             raise SceneError(

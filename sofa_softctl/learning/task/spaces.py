@@ -32,30 +32,30 @@ class QuantityBox(gymnasium.spaces.Box):
 
     def __init__(self, quantities: Quantities, *, scaled: bool = True) -> None:
         self.quantities, self.scaled = quantities, scaled
-        one = np.ones(len(quantities), np.float32)
-        low, high = (-one, one) if scaled else (quantities.low, quantities.high)
+        ones = np.ones(len(quantities), np.float32)
+        low, high = (-ones, ones) if scaled else (quantities.low, quantities.high)
         super().__init__(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
     def of_units(self, values: np.ndarray) -> np.ndarray:
         """Values (..., n) in units as a member of the space: float32, brought within bounds."""
         q = self.quantities
-        found = np.clip(values, q.low, q.high)
-        found = q.share(found) if self.scaled else found
-        return np.clip(found, self.low, self.high).astype(np.float32)
+        clipped = np.clip(values, q.low, q.high)
+        clipped = q.share(clipped) if self.scaled else clipped
+        return np.clip(clipped, self.low, self.high).astype(np.float32)
 
     def in_units(self, member: np.ndarray) -> np.ndarray:
         """A member (..., n) of the space in units; one out of bounds stays out of them."""
         member, q = np.asarray(member, dtype=float), self.quantities
         if not self.scaled:
             return member
-        beyond = member - np.clip(member, -1.0, 1.0)
-        found: np.ndarray = q.at(member) + 0.5 * beyond * (q.high - q.low)
-        return found
+        excess = member - np.clip(member, -1.0, 1.0)
+        values: np.ndarray = q.at(member) + 0.5 * excess * (q.high - q.low)
+        return values
 
     def __repr__(self) -> str:
         q = self.quantities
-        each = zip(q.names, q.low, q.high, q.units, strict=True)
-        inside = ", ".join(f"{n}: {a:g} to {b:g} {u}".rstrip() for n, a, b, u in each)
+        entries = zip(q.names, q.low, q.high, q.units, strict=True)
+        inside = ", ".join(f"{n}: {a:g} to {b:g} {u}".rstrip() for n, a, b, u in entries)
         return f"QuantityBox({inside}{', scaled' if self.scaled else ''})"
 
 
@@ -63,11 +63,11 @@ def goal_of(options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Entries of the goal that options set, `{"goal": {...}}`; none: an empty dictionary.
 
     Raises:
-        ValueError: There are other options, or the goal is no dictionary.
+        ValueError: There are other options, or the goal is not a dictionary.
     """
-    given = dict(options or {})
-    goal = given.pop("goal", None) or {}
-    if given or not isinstance(goal, Mapping):
+    remaining = dict(options or {})
+    goal = remaining.pop("goal", None) or {}
+    if remaining or not isinstance(goal, Mapping):
         raise ValueError(
             f'reset takes options={{"goal": {{name: numbers}}}} alone. Got: {dict(options or {})!r}'
         )

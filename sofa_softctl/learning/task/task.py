@@ -19,16 +19,16 @@ TIME_LIMIT = "time limit"
 
 @dataclass(frozen=True)
 class Limits:
-    """How long things last."""
+    """Durations of an episode, and the treatment of actions out of bounds."""
 
     decisions: int = 200
-    """Of an episode: then it is truncated."""
+    """Number of decisions after which an episode is truncated."""
     hold: int = 1
     """Steps of the scene from one decision to the next."""
     settle: int = 0
     """Steps of the scene before the first episode, which all episodes begin with."""
     out_of_bounds: str = "clip"
-    """What happens to actions beyond their bounds: 'clip' (and count) or 'refuse'."""
+    """Treatment of actions out of bounds: 'clip' (and count) or 'refuse'."""
 
     def __post_init__(self) -> None:
         if self.decisions < 1 or self.hold < 1 or self.settle < 0:
@@ -45,13 +45,13 @@ class Task:
     """A task of a scene, from the dictionary LEARNING of its file, or for `SceneEnv`."""
 
     observation: Sequence[Observation]
-    """What the policy sees."""
+    """Observations of the policy."""
     action: Sequence[Action]
-    """What it drives."""
+    """Actions of the policy."""
     reward: Callable[[Episode], float]
-    """Of a decision, once its steps are done."""
+    """Reward of a decision, called after its steps."""
     limits: Limits = field(default_factory=Limits)
-    """How long things last."""
+    """Durations of an episode, and the treatment of actions out of bounds."""
     begin: Callable[[Episode], None] | None = None
     """Called at the start of each episode, in the state that all begin with: draws a goal."""
     done: Callable[[Episode], bool] | None = None
@@ -59,9 +59,9 @@ class Task:
     success: Callable[[Episode], bool] | None = None
     """Whether the task is done, where that is a yes or a no; in the last `info` of an episode."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Of createScene, such as those that leave a controller out."""
+    """Parameters of createScene, such as those that leave a controller out."""
     randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Parameters of createScene that each episode draws anew, from least to greatest. The scene is
+    """Parameters of createScene that each episode draws again, in ranges (low, high). The scene is
     built again for that."""
     baseline: Callable[[Episode], Mapping[str, Any]] | None = None
     """Parameters of createScene with which the scene's own controller does an episode that has
@@ -69,7 +69,7 @@ class Task:
 
 
 def begin(task: Task, episode: Episode) -> None:
-    """Let a task begin an episode."""
+    """Begin an episode of a task."""
     if task.begin is not None:
         with asking("begin", episode):
             task.begin(episode)
@@ -79,7 +79,7 @@ def reward_of(task: Task, episode: Episode) -> float:
     """Reward of the last decision; it may be NaN or infinite.
 
     Raises:
-        SceneError: It is no number.
+        SceneError: The reward is not a number.
     """
     with asking("reward", episode):
         value = task.reward(episode)
@@ -89,7 +89,7 @@ def reward_of(task: Task, episode: Episode) -> float:
 
 
 def answer_of(what: str, question: Callable[[Episode], bool] | None, episode: Episode) -> bool:
-    """Answer of a task's `done` or `success`; no where there is no such function.
+    """Return the value of a task's `done` or `success`, or False without such a function.
 
     Raises:
         SceneError: It is neither yes nor no.

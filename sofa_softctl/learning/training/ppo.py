@@ -21,7 +21,7 @@ class IteratedPPO(PPO):  # type: ignore[misc]
     """PPO whose iterations are called one by one."""
 
     def begin(self, steps: int, begun: int) -> None:
-        """Get ready for a training of so many steps, of which some are done."""
+        """Prepare a training of `steps` decisions, of which `begun` are done."""
         _, self._callback = self._setup_learn(steps - begun, None, begun == 0)
         self._total_timesteps, self.num_timesteps = steps, begun
 
@@ -40,9 +40,9 @@ class ScaledRewards(VecNormalize):  # type: ignore[misc]
         super().__init__(adapter, norm_obs=False, norm_reward=True, gamma=discount)
 
     def scale(self) -> list[float]:
-        """What it knows of returns, for `set_scale`."""
-        known = self.ret_rms
-        return [float(known.mean), float(known.var), float(known.count)]
+        """Return the statistics of returns, for `set_scale`."""
+        statistics = self.ret_rms
+        return [float(statistics.mean), float(statistics.var), float(statistics.count)]
 
     def set_scale(self, values: list[float]) -> None:
         """The inverse of `scale`."""
@@ -85,8 +85,8 @@ def make_model(
 def policy_of(model: IteratedPPO, interface: Interface, about: dict[str, str]) -> Policy:
     """The mean of a model's actions, as arrays."""
     network: Any = model.policy
-    hidden = [one for one in network.mlp_extractor.policy_net if hasattr(one, "weight")]
+    hidden = [layer for layer in network.mlp_extractor.policy_net if hasattr(layer, "weight")]
     layers = [*hidden, network.action_net]
-    weights = tuple(one.weight.detach().numpy().astype(float) for one in layers)
-    biases = tuple(one.bias.detach().numpy().astype(float) for one in layers)
+    weights = tuple(layer.weight.detach().numpy().astype(float) for layer in layers)
+    biases = tuple(layer.bias.detach().numpy().astype(float) for layer in layers)
     return Policy(interface, weights, biases, about)

@@ -17,7 +17,7 @@ class Settings:
     """
 
     steps: int = 200 * 16384
-    """Decisions in all."""
+    """Total number of decisions."""
     iteration: int = 16384
     """Decisions in an iteration, of all environments together."""
     envs: int = 64
@@ -27,9 +27,9 @@ class Settings:
     epochs: int = 10
     """Passes over the decisions of an iteration."""
     learning_rate: float = 3e-4
-    """Of Adam; it falls to zero along the training."""
+    """Initial learning rate of Adam; decays to zero over the training."""
     discount: float = 0.99
-    """Of rewards, for each decision."""
+    """Discount of rewards per decision [-]."""
     trace: float = 0.95
     """Lambda of the generalised advantage estimate."""
     clip: float = 0.2
@@ -37,11 +37,11 @@ class Settings:
     entropy: float = 0.0
     """Weight of the entropy."""
     spread: float = 0.6
-    """Standard deviation of actions at the start [share of half their range]."""
+    """Standard deviation of actions at the start [fraction of half their range]."""
     layers: tuple[int, ...] = (64, 64)
     """Neurons of the hidden layers, of policy and value each."""
     seed: int = 0
-    """Of all random numbers."""
+    """Seed of all random numbers."""
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.envs < 1 or self.iteration % self.envs:
@@ -69,7 +69,7 @@ class Settings:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return a JSON-serialisable dict."""
         return asdict(self)
 
 

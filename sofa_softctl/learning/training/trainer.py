@@ -26,7 +26,7 @@ from sofa_softctl.learning.training.checkpoint import (
 from sofa_softctl.learning.training.settings import Settings
 
 if TYPE_CHECKING:
-    from sofa_softctl.learning.training.vector import Ended
+    from sofa_softctl.learning.training.vector import EndedEpisode
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,15 @@ class CurvePoint:
     episodes: int
     """Episodes that ended in it."""
     mean: float
-    """Their mean return; NaN without any."""
+    """Mean return of these episodes; NaN without any."""
     deviation: float
     """Standard deviation of their returns."""
     length: float
-    """Their mean number of decisions."""
+    """Mean number of decisions of these episodes."""
     success: float
-    """Share of them that were done; NaN where there is no such thing."""
+    """Fraction of successful episodes; NaN if the task does not define success."""
     lost: float
-    """Share of them in which the robot was lost."""
+    """Fraction of episodes in which the robot was lost."""
     seconds: float
     """Time of the training so far [s]."""
 
@@ -71,7 +71,7 @@ class Trained:
     policy: Policy
     """The policy, without its noise."""
     curve: list[CurvePoint]
-    """Of its training."""
+    """Learning curve of its training."""
     stopped: bool
     """Whether it was stopped before its end."""
 
@@ -103,12 +103,12 @@ def train(
 
     Args:
         vector: Environments that reset in the same step; closed at the end.
-        interface: Of each.
-        settings: Of the algorithm.
-        name: Of the environment, for the files.
-        out: File of the policy, beside which a checkpoint is kept after each iteration; None: no
+        interface: Interface of each environment.
+        settings: Settings of the algorithm.
+        name: Name of the environment, for the files.
+        out: File of the policy; a checkpoint next to it is saved after each iteration. Default: no
             files.
-        resume: Whether to go on from the checkpoint there.
+        resume: Whether to resume from this checkpoint.
         progress: Called after each iteration.
         stop: Asked after each iteration whether to stop there.
 
@@ -134,9 +134,12 @@ def train(
             raise PolicyError(
                 "There is nothing to go on from: training keeps files with out= alone."
             )
-        found = read_about(checkpoint)
-        _check_same(checkpoint, found, about)
-        begun, curve = int(found["steps"]), [CurvePoint(*each) for each in found["curve"]]
+        saved = read_about(checkpoint)
+        _check_same(checkpoint, saved, about)
+        begun, curve = (
+            int(saved["steps"]),
+            [CurvePoint(*values_of_point) for values_of_point in saved["curve"]],
+        )
     elif checkpoint is not None:
         checkpoint.unlink(missing_ok=True)  # of a training that this one replaces
     adapter = VectorAdapter(vector, settings.seed + begun)
@@ -144,7 +147,7 @@ def train(
         model, wrapped = make_model(adapter, settings, begun)
         if resume and checkpoint is not None:
             load_checkpoint(checkpoint, model)
-            wrapped.set_scale(found["scale"])
+            wrapped.set_scale(saved["scale"])
         start = perf_counter() - (curve[-1].seconds if curve else 0.0)
         stopped = False
         while model.num_timesteps < settings.steps and not stopped:
@@ -167,23 +170,23 @@ def train(
         adapter.close()
 
 
-def _check_same(path: Path, found: dict[str, Any], now: dict[str, Any]) -> None:
-    before, after = dict(found["settings"]), dict(now["settings"])
+def _check_same(path: Path, saved: dict[str, Any], current: dict[str, Any]) -> None:
+    before, after = dict(saved["settings"]), dict(current["settings"])
     before.pop("steps"), after.pop("steps")  # a training may go on for longer
-    other = [key for key in after if _as_json(before.get(key)) != _as_json(after[key])]
-    if found["digest"] != now["digest"]:
+    changed = [key for key in after if _as_json(before.get(key)) != _as_json(after[key])]
+    if saved["digest"] != current["digest"]:
         raise PolicyError(
-            f"'{path}' is of a training in '{found['environment']}', whose observations, actions "
-            f"or bounds are others than those of '{now['environment']}'."
+            f"'{path}' is of a training in '{saved['environment']}', whose observations, actions "
+            f"or bounds are others than those of '{current['environment']}'."
         )
-    if found["environment"] != now["environment"]:
+    if saved["environment"] != current["environment"]:
         raise PolicyError(
-            f"'{path}' is of a training in '{found['environment']}', and this is "
-            f"'{now['environment']}'."
+            f"'{path}' is of a training in '{saved['environment']}', and this is "
+            f"'{current['environment']}'."
         )
-    if other:
-        named = ", ".join(f"{key} {before.get(key)}, now {after[key]}" for key in other)
-        raise PolicyError(f"'{path}' is of a training with other settings: {named}.")
+    if changed:
+        differences = ", ".join(f"{key} {before.get(key)}, now {after[key]}" for key in changed)
+        raise PolicyError(f"'{path}' is of a training with other settings: {differences}.")
 
 
 def _as_json(value: Any) -> Any:
@@ -191,19 +194,19 @@ def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _point(steps: int, episodes: list[Ended], seconds: float) -> CurvePoint:
+def _point(steps: int, episodes: list[EndedEpisode], seconds: float) -> CurvePoint:
     if not episodes:
         return CurvePoint(steps, 0, np.nan, np.nan, np.nan, np.nan, 0.0, seconds)
-    totals = [one.total for one in episodes]
-    known = [one.success for one in episodes if one.success is not None]
+    totals = [episode.total for episode in episodes]
+    successes = [episode.success for episode in episodes if episode.success is not None]
     return CurvePoint(
         steps,
         len(episodes),
         float(np.mean(totals)),
         float(np.std(totals)),
-        float(np.mean([one.length for one in episodes])),
-        float(np.mean(known)) if known else np.nan,
-        float(np.mean([one.lost for one in episodes])),
+        float(np.mean([episode.length for episode in episodes])),
+        float(np.mean(successes)) if successes else np.nan,
+        float(np.mean([episode.lost for episode in episodes])),
         seconds,
     )
 
@@ -211,10 +214,10 @@ def _point(steps: int, episodes: list[Ended], seconds: float) -> CurvePoint:
 def _check_finite(model: Any, checkpoint: Path | None) -> None:
     import torch
 
-    if all(bool(torch.isfinite(each).all()) for each in model.policy.parameters()):
+    if all(bool(torch.isfinite(parameter).all()) for parameter in model.policy.parameters()):
         return
-    kept = "" if checkpoint is None else f" The last checkpoint is kept: '{checkpoint}'."
+    note = "" if checkpoint is None else f" The last checkpoint is kept: '{checkpoint}'."
     raise PolicyError(
-        f"The weights of the policy became NaN after {model.num_timesteps} steps.{kept} Try a "
+        f"The weights of the policy became NaN after {model.num_timesteps} steps.{note} Try a "
         "smaller learning rate, or rewards of the order of 1."
     )

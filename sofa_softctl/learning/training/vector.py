@@ -14,15 +14,15 @@ from sofa_softctl.learning.task.spaces import gymnasium
 from sofa_softctl.learning.task.task import TIME_LIMIT
 
 
-class Ended(NamedTuple):
+class EndedEpisode(NamedTuple):
     """An episode at its end."""
 
     total: float
-    """Its return."""
+    """Return of the episode."""
     length: int
-    """Its decisions."""
+    """Number of decisions of the episode."""
     success: bool | None
-    """Whether it was done; None: there is no such thing."""
+    """Whether the task was done, or None if it does not define success."""
     lost: bool
     """Whether the robot was lost: it left its surrogate, or the simulation diverged."""
 
@@ -32,7 +32,7 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
 
     Args:
         vector: The environments.
-        seed: Of the first reset.
+        seed: Seed of the first reset.
     """
 
     def __init__(self, vector: gymnasium.vector.VectorEnv, seed: int) -> None:
@@ -42,7 +42,7 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         self._returns = np.zeros(vector.num_envs)
         self._lengths = np.zeros(vector.num_envs, int)
         self._broken = False
-        self.episodes: list[Ended] = []
+        self.episodes: list[EndedEpisode] = []
         """Episodes that ended since they were last counted."""
         super().__init__(
             vector.num_envs, vector.single_observation_space, vector.single_action_space
@@ -51,9 +51,9 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
     def reset(self) -> np.ndarray:
         """Observations of new episodes; the seed is used once."""
         seed, self._seed = self._seed, None  # type: ignore[assignment]
-        seen, _ = self._alive(self.vector.reset, seed=seed)
+        observation, _ = self._alive(self.vector.reset, seed=seed)
         self._returns[:], self._lengths[:] = 0.0, 0
-        return np.asarray(seen)
+        return np.asarray(observation)
 
     def step_async(self, actions: np.ndarray) -> None:
         """Remember actions."""
@@ -61,27 +61,31 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Observations, rewards, ends and infos."""
-        seen, rewards, done, cut, info = self._alive(self.vector.step, self._actions)
+        observation, rewards, terminated, truncated, info = self._alive(
+            self.vector.step, self._actions
+        )
         self._returns += rewards
         self._lengths += 1
-        ended = done | cut
+        ended = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for i in np.flatnonzero(ended).tolist():
             last, final = info["final_obs"][i], info.get("final_info", {})
-            lost = _said(final, "truncation", i) not in (None, TIME_LIMIT)
+            lost = _info_value(final, "truncation", i) not in (None, TIME_LIMIT)
             infos[i] = {
                 "terminal_observation": last,
-                "TimeLimit.truncated": bool(cut[i] and not lost),
+                "TimeLimit.truncated": bool(truncated[i] and not lost),
             }
             infos[i]["episode"] = {"r": float(self._returns[i]), "l": int(self._lengths[i])}
-            success = _said(final, "success", i)
-            known = None if success is None else bool(success)
-            self.episodes.append(Ended(float(self._returns[i]), int(self._lengths[i]), known, lost))
+            success = _info_value(final, "success", i)
+            is_success = None if success is None else bool(success)
+            self.episodes.append(
+                EndedEpisode(float(self._returns[i]), int(self._lengths[i]), is_success, lost)
+            )
         self._returns[ended], self._lengths[ended] = 0.0, 0
-        return np.asarray(seen), np.asarray(rewards, np.float32), ended, infos
+        return np.asarray(observation), np.asarray(rewards, np.float32), ended, infos
 
     def close(self) -> None:
-        """Let go of the environments; what is left of their processes is ended."""
+        """Close the environments, and end their remaining processes."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that answers are still to come
             self.vector.close(**({"terminate": True} if self._broken else {}))
@@ -118,12 +122,12 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         return [False] * self.num_envs
 
     def seed(self, seed: int | None = None) -> Sequence[None]:
-        """Of the next reset; stable-baselines3 gives its own, ours stays."""
+        """Ignore the seed of stable-baselines3: ours is used at the next reset."""
         del seed
         return [None] * self.num_envs
 
 
-def _said(final: dict[str, Any], name: str, i: int) -> Any:
-    """What the last info of environment i has under a name; None: nothing."""
-    known = final.get(f"_{name}", np.zeros(0, bool))
-    return final[name][i] if len(known) > i and known[i] else None
+def _info_value(final: dict[str, Any], name: str, i: int) -> Any:
+    """Return a value of environment i's last info by its name, or None."""
+    is_known = final.get(f"_{name}", np.zeros(0, bool))
+    return final[name][i] if len(is_known) > i and is_known[i] else None

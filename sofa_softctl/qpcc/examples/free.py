@@ -21,7 +21,7 @@ class NamedProblem:
     problem: InverseProblem
     """The problem."""
     effort: np.ndarray
-    """The answer [effort], shape (n_a,). NaN where it is not unique."""
+    """The answer [effort], shape (n_a,). NaN if it is not unique."""
     status: Status
     """Status of a correct solve."""
 
@@ -66,7 +66,7 @@ def two_equal_cables() -> NamedProblem:
 
 
 def redundant_cables() -> NamedProblem:
-    """lam_0 + lam_1 = 4 and no energy term: the Hessian is singular, the sum alone is known."""
+    """lam_0 + lam_1 = 4 and no energy term: the Hessian is singular, only the sum is known."""
     problem = _problem([[1.0, 1.0]], np.eye(2), [-4.0])
     return NamedProblem("more cables than needed", problem, np.full(2, math.nan), Status.SOLVED)
 

@@ -98,7 +98,7 @@ def contact_gauss_seidel(
         Number of sweeps, and the largest |W_ii change of lam_i| in the last one: above the
         tolerance, it did not converge.
 
-    Source: the projections are those of Jourdan, Alart, Jean 1998, "A Gauss-Seidel like algorithm
+    Source: projections as in Jourdan, Alart, Jean 1998, "A Gauss-Seidel like algorithm
         to solve frictional contact problems".
     """
     n_r = delta.shape[0]

@@ -11,7 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qpcc.pieces.small_algebra import applied, product, solve_dependent, solve_in_place
+from sofa_softctl.qpcc.pieces.small_algebra import (
+    multiply,
+    solve_dependent,
+    solve_in_place,
+    times_vector,
+)
 from sofa_softctl.qpcc.problem.modes import INACTIVE as INACTIVE
 from sofa_softctl.qpcc.problem.modes import OPEN as OPEN
 from sofa_softctl.qpcc.problem.modes import SECTOR as SECTOR
@@ -62,7 +67,7 @@ class Statement(NamedTuple):
     d: np.ndarray
     """Shape (n_r,)."""
     mu: np.ndarray
-    """Friction of each contact, 0 where it has one row, shape (n_c,)."""
+    """Friction of each contact, 0 if it has one row, shape (n_c,)."""
     starts: np.ndarray
     """First row of each contact, shape (n_c,)."""
     sticking: bool
@@ -93,9 +98,9 @@ def distances(
             continue
         f, g, d, e = force[n + 1], force[n + 2], delta[n + 1], delta[n + 2]
         if sticking:
-            apart = max(abs(force[n]), -delta[n], np.hypot(f, g))
-            held = max(abs(delta[n]), -force[n], np.hypot(d, e))
-            error[c] = min(apart, held)
+            inactive_error = max(abs(force[n]), -delta[n], np.hypot(f, g))
+            sticking_error = max(abs(delta[n]), -force[n], np.hypot(d, e))
+            error[c] = min(inactive_error, sticking_error)
             continue
         p, q = f - d, g - e
         disc, length = mu[c] * max(force[n], 0.0), np.hypot(p, q)
@@ -109,7 +114,7 @@ def distances(
 @njit(inner=True, separate=True)
 def motion(s: Statement, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
     """delta of the contact rows, shape (n_r,)."""
-    delta = applied(s.W, force)
+    delta = times_vector(s.W, force)
     for r in range(len(delta)):
         delta[r] += s.d[r]
     for a in range(len(effort)):
@@ -156,11 +161,11 @@ def eliminate(
         dependent contacts, T v = t: T, shape (k, n_v), and t, shape (k,).
     """
     n, n_r = s.C.shape
-    rows, place, k = touching_rows(s, kind)
+    rows, position, k = touching_rows(s, kind)
     X, x = np.zeros((n_r, n)), np.zeros(n_r)
-    none, nothing = np.empty((0, n)), np.empty(0)
+    no_T, no_t = np.empty((0, n)), np.empty(0)
     if k == 0:
-        return True, X, x, none, nothing
+        return True, X, x, no_T, no_t
     E, F = np.empty((k, k)), np.zeros((k, n + 1))
     for i in range(k):
         for j in range(k):
@@ -168,14 +173,14 @@ def eliminate(
         for a in range(n):
             F[i, a] = s.C[a, rows[i]]
         F[i, n] = s.d[rows[i]]
-    slide(s, kind, direction, balance, place, E, F)
+    apply_sliding_law(s, kind, direction, balance, position, E, F)
     solution = F.copy()
     if solve_in_place(E.copy(), solution) >= SINGULAR:
         for i in range(k):
             for j in range(n):
                 X[rows[i], j] = -solution[i, j]
             x[rows[i]] = -solution[i, n]
-        return True, X, x, none, nothing
+        return True, X, x, no_T, no_t
     return _eliminate_dependent(s, rows[:k], E, F, X, x)
 
 
@@ -183,22 +188,22 @@ def eliminate(
 def touching_rows(s: Statement, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows of touching contacts; the place of each row among them, -1 = none; their number."""
     n_r = len(s.d)
-    rows, place, k = np.empty(n_r, np.int64), np.full(n_r, -1), 0
+    rows, position, k = np.empty(n_r, np.int64), np.full(n_r, -1), 0
     for c in range(len(kind)):
         if kind[c] != INACTIVE:
             for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
-                rows[k], place[j] = j, k
+                rows[k], position[j] = j, k
                 k += 1
-    return rows, place, k
+    return rows, position, k
 
 
 @njit(inner=True, separate=True)
-def slide(
+def apply_sliding_law(
     s: Statement,
     kind: np.ndarray,
     direction: np.ndarray,
     balance: np.ndarray,
-    place: np.ndarray,
+    position: np.ndarray,
     E: np.ndarray,
     F: np.ndarray,
 ) -> None:
@@ -206,7 +211,7 @@ def slide(
     for c in range(len(kind)):
         if kind[c] != SLIDING:
             continue
-        n = place[s.starts[c]]
+        n = position[s.starts[c]]
         t, w = n + 1, n + 2
         u_t, u_w, a, b = direction[c, 0], direction[c, 1], balance[c, 0], balance[c, 1]
         for j in range(E.shape[1]):
@@ -278,12 +283,12 @@ def _rows_of(
 ) -> PieceRows:
     """All rows of a piece except the bounds of the efforts."""
     n, n_v, n_c, k = s.C.shape[0], X.shape[1], len(kind), len(t)
-    most = 2 * n_c + len(cut_contact) + len(s.low) + k
-    G = np.zeros((most, n_v))
-    low, high = np.zeros(most), np.full(most, np.inf)
-    what, of = np.empty(most, np.int64), np.empty(most, np.int64)
+    rows_max = 2 * n_c + len(cut_contact) + len(s.low) + k
+    G = np.zeros((rows_max, n_v))
+    low, high = np.zeros(rows_max), np.full(rows_max, np.inf)
+    types, of = np.empty(rows_max, np.int64), np.empty(rows_max, np.int64)
     m = 0
-    D, e = product(s.W, X), applied(s.W, x)
+    D, e = multiply(s.W, X), times_vector(s.W, x)
     for r in range(len(x)):  # delta = D v + e
         e[r] += s.d[r]
         for a in range(n):
@@ -291,11 +296,11 @@ def _rows_of(
     for c in range(n_c):
         r = s.starts[c]
         if kind[c] == INACTIVE:
-            low[m], what[m], of[m] = -e[r], GAP, c
+            low[m], types[m], of[m] = -e[r], GAP, c
             for j in range(n_v):
                 G[m, j] = D[r, j]
         else:
-            low[m], what[m], of[m] = -x[r], FORCE, c
+            low[m], types[m], of[m] = -x[r], FORCE, c
             for j in range(n_v):
                 G[m, j] = X[r, j]
         m += 1
@@ -303,7 +308,7 @@ def _rows_of(
             u, v = direction[c, 0], direction[c, 1]
             for j in range(n_v):
                 G[m, j] = u * D[r + 1, j] + v * D[r + 2, j]
-            low[m], what[m], of[m] = -u * e[r + 1] - v * e[r + 2], SLIP, c
+            low[m], types[m], of[m] = -u * e[r + 1] - v * e[r + 2], SLIP, c
             m += 1
     for i in range(len(cut_contact)):
         c = cut_contact[i]
@@ -311,10 +316,10 @@ def _rows_of(
         for j in range(n_v):
             G[m, j] = s.mu[c] * X[r, j] - p * X[r + 1, j] - q * X[r + 2, j]
         low[m] = -(s.mu[c] * x[r] - p * x[r + 1] - q * x[r + 2])
-        what[m], of[m] = CONE, c
+        types[m], of[m] = CONE, c
         m += 1
     for i in range(k):
-        low[m], high[m], what[m], of[m] = t[i], t[i], TIED, i
+        low[m], high[m], types[m], of[m] = t[i], t[i], TIED, i
         for j in range(n_v):
             G[m, j] = T[i, j]
         m += 1
@@ -328,15 +333,15 @@ def _rows_of(
                 offset += weight * x[r]
                 for j in range(n_v):
                     G[m, j] += weight * X[r, j]
-        low[m], high[m], what[m], of[m] = s.low[i] - offset, s.high[i] - offset, LIMIT, i
+        low[m], high[m], types[m], of[m] = s.low[i] - offset, s.high[i] - offset, LIMIT, i
         m += 1
-    return PieceRows(G[:m], low[:m], high[:m], what[:m], of[:m])
+    return PieceRows(G[:m], low[:m], high[:m], types[:m], of[:m])
 
 
 # One QP of a piece --------------------------------------------------------------------------------
 
 
-class Assembled(NamedTuple):
+class PieceQP(NamedTuple):
     """QP of a piece: 1/2 v^T H v + g^T v + constant on its rows; forces lam = X v + x."""
 
     X: np.ndarray
@@ -355,16 +360,16 @@ def assemble(
     balance: np.ndarray,
     cut_contact: np.ndarray,
     cut_direction: np.ndarray,
-) -> tuple[bool, Assembled]:
+) -> tuple[bool, PieceQP]:
     """QP of a piece, and whether its modes are possible."""
     possible, X, x, T, t = eliminate(s, kind, direction, balance)
     n, n_v = s.C.shape[0], X.shape[1]
     rows = _rows_of(s, kind, direction, cut_contact, cut_direction, X, x, T, t)
-    F = product(s.F_c, X)
+    F = multiply(s.F_c, X)
     for i in range(len(F)):
         for j in range(n):
             F[i, j] += s.F_u[i, j]
-    f = applied(s.F_c, x)
+    f = times_vector(s.F_c, x)
     for i in range(len(f)):
         f[i] += s.f[i]
     H, g, constant = np.zeros((n_v, n_v)), np.zeros(n_v), 0.0
@@ -375,4 +380,4 @@ def assemble(
                 g[a] += F[i, a] * f[i]
                 for b in range(n_v):
                     H[a, b] += F[i, a] * F[i, b]
-    return possible, Assembled(X, x, H, g, constant, rows)
+    return possible, PieceQP(X, x, H, g, constant, rows)

@@ -24,7 +24,7 @@ class Mechanics:
     problem: InverseProblem
     """The problem in the scene's units."""
     contacts: Contacts
-    """Its contacts."""
+    """Contacts of the problem."""
     a_unit: np.ndarray
     """Effort of a unit of each actuator [effort / sqrt(energy)], shape (n_a,)."""
     c_unit: np.ndarray
@@ -60,7 +60,7 @@ class Mechanics:
 
     @property
     def sticking(self) -> bool:
-        """Whether contacts stick without a cone."""
+        """True if contacts stick without a cone."""
         return self.contacts.law.friction == "sticking"
 
     def delta_c(self, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
@@ -68,12 +68,12 @@ class Mechanics:
         return self.W_cc @ force + effort @ self.W_ac + self.c_free
 
 
-def mechanics_of(problem: InverseProblem, contacts: Contacts, effort: np.ndarray) -> Mechanics:
+def build_mechanics(problem: InverseProblem, contacts: Contacts, effort: np.ndarray) -> Mechanics:
     """Dimensionless mechanics of a problem.
 
     Args:
         problem: The problem.
-        contacts: Its contacts, at least one.
+        contacts: Contacts of the problem, at least one.
         effort: A typical effort on the contacts [effort], shape (n_a,), for scale.
     """
     rough = contacts.friction > 0.0
@@ -89,7 +89,7 @@ def mechanics_of(problem: InverseProblem, contacts: Contacts, effort: np.ndarray
     W_ac = a_unit[:, None] * contacts.W_ac * c_unit
     W_cc = c_unit[:, None] * contacts.W_cc * c_unit
     c_free = contacts.delta_c_free * c_unit
-    energy, indefinite = _lifted(_energy(problem, contacts, a_unit, c_unit))
+    energy, indefinite = _remove_negative_eigenvalues(_energy(problem, contacts, a_unit, c_unit))
     loaded = c_free + (effort / a_unit) @ W_ac
     size = max(float(np.abs(c_free).max()), float(np.abs(loaded).max())) or 1.0
     return Mechanics(
@@ -113,15 +113,15 @@ def mechanics_of(problem: InverseProblem, contacts: Contacts, effort: np.ndarray
     )
 
 
-def _lifted(energy: np.ndarray | None) -> tuple[np.ndarray | None, float]:
+def _remove_negative_eigenvalues(energy: np.ndarray | None) -> tuple[np.ndarray | None, float]:
     """The energy term's Hessian without negative eigenvalues, and their relative size."""
     if energy is None:
         return None, 0.0
     values, vectors = np.linalg.eigh(energy)
     if values[0] >= -1e-9 * values[-1]:
         return energy, 0.0
-    lifted: np.ndarray = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return lifted, float(-values[0] / max(values[-1], 1e-300))
+    convex: np.ndarray = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return convex, float(-values[0] / max(values[-1], 1e-300))
 
 
 def _unit(compliance: np.ndarray) -> np.ndarray:
@@ -141,8 +141,8 @@ def _energy(
     B = weight * np.concatenate((problem.W_ea, contacts.W_ec), axis=1)
     W = np.block([[problem.W_aa, contacts.W_ac], [contacts.W_ac.T, contacts.W_cc]])
     if problem.energy_rows is not None:
-        covered = np.concatenate((problem.energy_rows, np.ones(contacts.n_r, dtype=bool)))
-        W = W * np.outer(covered, covered)
+        has_energy = np.concatenate((problem.energy_rows, np.ones(contacts.n_r, dtype=bool)))
+        W = W * np.outer(has_energy, has_energy)
     norm = np.abs(W).sum(axis=1).max()
     if norm <= 1e-14:
         return None
@@ -157,23 +157,28 @@ def _actuators_energy(
 ) -> np.ndarray | None:
     """Hessian of the energy term over the actuators, in units of energy, shape (n_a, n_a).
 
-    Its size is that of the tracking term: with the actuators acting freely, as without contacts, or
-    with all contacts held, whichever is larger. A robot that moves its effectors through contacts
-    alone, such as one that rolls or a hand that holds an object, hardly moves them when free: that
-    size depends on the mesh and varies by decades over steps. Where actuators move them neither
-    way, as before they reach an object, a small remainder keeps idle efforts at zero.
+    It is scaled by the tracking term, with the actuators acting freely, as without contacts, or
+    with all contacts held, whichever is larger. A robot that moves its effectors only through
+    contacts, such as one that rolls or a hand that holds an object, hardly moves them when free:
+    that size depends on the mesh and varies by decades over steps. If the actuators move them in
+    neither case, as before they reach an object, a small remainder keeps idle efforts at zero.
     """
     weight = problem.effector_weight[:, None]
     free = weight * problem.W_ea  # (n_e, n_a)
     W_cc = c_unit[:, None] * contacts.W_cc * c_unit
-    held = np.linalg.solve(
+    forces_held = np.linalg.solve(
         0.5 * (W_cc + W_cc.T) + HELD_COMPLIANCE * np.eye(len(W_cc)),
         (contacts.W_ac * c_unit).T,
     )  # (n_r, n_a)
     by_forces = weight * contacts.W_ec * c_unit
-    through = free - by_forces @ held
-    least = FAINT * _norm(by_forces.T @ by_forces) * _norm(problem.W_aa) * np.eye(problem.n_a)
-    Q = max((free.T @ free, through.T @ through, least), key=_norm)
+    held_motion = free - by_forces @ forces_held
+    smallest = (
+        ENERGY_SIZE_RATIO_MIN
+        * _norm(by_forces.T @ by_forces)
+        * _norm(problem.W_aa)
+        * np.eye(problem.n_a)
+    )
+    Q = max((free.T @ free, held_motion.T @ held_motion, smallest), key=_norm)
     hessian = problem.energy_hessian(Q)
     return None if hessian is None else a_unit[:, None] * hessian * a_unit
 
@@ -183,15 +188,15 @@ def _norm(Q: np.ndarray) -> float:
     return float(np.abs(Q).sum(axis=1).max())
 
 
-FAINT = 1e-6
+ENERGY_SIZE_RATIO_MIN = 1e-6
 """Least size of the energy term, relative to the motion of effectors by contact forces [-]."""
 HELD_COMPLIANCE = 1e-6
 """Compliance of held contacts relative to their own [-]: contacts whose forces are not unique,
-such as those of a rigid body on many points, share them evenly."""
+as of a rigid body on many points, share them evenly."""
 
-WORK = 1e8
+GAUSS_SEIDEL_WORK_MAX = 1e8
 """Maximum number of multiplications of Gauss-Seidel, a tenth of a second. Nearly dependent
-contacts, such as many on a few nodes, take 1e5 sweeps."""
+contacts, as if there are many on a few nodes, take 1e5 sweeps."""
 
 
 def contact_forces(
@@ -214,7 +219,7 @@ def contact_forces(
     """
     m = mechanics
     force = np.zeros(len(m.c_free)) if start is None else np.array(start)
-    most = int(WORK) // len(force) ** 2 if sweeps is None else sweeps
+    sweeps_max = int(GAUSS_SEIDEL_WORK_MAX) // len(force) ** 2 if sweeps is None else sweeps
     _, error = contact_gauss_seidel(
         m.W_cc,
         m.c_free + effort @ m.W_ac,
@@ -222,7 +227,7 @@ def contact_forces(
         m.mu,
         m.sticking,
         1e-9 * m.size,
-        most,
+        sweeps_max,
         force,
     )
     return force, error / m.size

@@ -14,10 +14,10 @@ from sofa_softctl.qpcc.pieces.kernels import (
     SLIP,
     PieceRows,
     Statement,
-    slide,
+    apply_sliding_law,
     touching_rows,
 )
-from sofa_softctl.qpcc.pieces.small_algebra import applied, solve_in_place
+from sofa_softctl.qpcc.pieces.small_algebra import solve_in_place, times_vector
 
 
 @njit(inner=True, separate=True)
@@ -38,17 +38,17 @@ def law_multipliers(
     """
     gradient = _force_gradient(s, direction, rows, y, effort, force)
     n_r = len(gradient)
-    own, place, k = touching_rows(s, kind)
+    touching, position, k = touching_rows(s, kind)
     E, F = np.empty((k, k)), np.empty((k, 1))
     for i in range(k):
-        F[i, 0] = gradient[own[i]]
+        F[i, 0] = gradient[touching[i]]
         for j in range(k):
-            E[i, j] = s.W[own[i], own[j]]
-    slide(s, kind, direction, balance, place, E, np.zeros((k, 0)))
+            E[i, j] = s.W[touching[i], touching[j]]
+    apply_sliding_law(s, kind, direction, balance, position, E, np.zeros((k, 0)))
     nu = np.zeros(n_r)
     if solve_in_place(E.T.copy(), F) >= SINGULAR:  # else: dependent contacts, without multipliers
         for i in range(k):
-            nu[own[i]] = -F[i, 0]
+            nu[touching[i]] = -F[i, 0]
     return nu
 
 
@@ -63,7 +63,7 @@ def _force_gradient(
 ) -> np.ndarray:
     """Gradient over the contact forces of the Lagrangian without the law's equations, (n_r,)."""
     n_r = len(force)
-    by_forces, by_efforts = applied(s.F_c, force), applied(s.F_u, effort)
+    by_forces, by_efforts = times_vector(s.F_c, force), times_vector(s.F_u, effort)
     gradient = np.zeros(n_r)
     for i in range(len(s.f)):
         residual = s.f[i] + by_forces[i] + by_efforts[i]

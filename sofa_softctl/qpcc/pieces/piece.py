@@ -12,18 +12,18 @@ from sofa_softctl.qp.problem import QP
 from sofa_softctl.qpcc.pieces import kernels
 from sofa_softctl.qpcc.pieces.kernels import Statement
 from sofa_softctl.qpcc.pieces.points import variables_at
-from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS, ROUNDS, solve_piece
+from sofa_softctl.qpcc.pieces.sequence import QPS_MAX, QPS_MAX_FINAL, solve_piece
 from sofa_softctl.qpcc.problem.modes import Modes
 
-MARGIN = 1e-6
+OBJECTIVE_TOLERANCE = 1e-6
 """Relative difference below which two objectives count as equal. Then energy decides, then
 continuity, then the order in which answers were found: independent of rounding."""
-CLOSE = 1e-3
+ENERGY_TOLERANCE = 1e-3
 """The same for energies and for distances from the last step."""
 
 
 @dataclass(frozen=True, eq=False)
-class PieceAnswer:
+class PieceSolution:
     """The best efforts on a piece, in units of energy."""
 
     modes: Modes
@@ -45,7 +45,7 @@ class PieceAnswer:
 
 
 @dataclass(eq=False)
-class Pieces:
+class PieceSolver:
     """Solves pieces of one statement, and counts pieces and QPs."""
 
     statement: Statement
@@ -69,14 +69,14 @@ class Pieces:
         *,
         force: np.ndarray | None = None,
         worth: float = math.inf,
-        rounds: int = ROUNDS,
+        rounds: int = QPS_MAX,
         obeyed: bool = False,
-    ) -> PieceAnswer | None:
+    ) -> PieceSolution | None:
         """The best efforts on the piece of these modes.
 
         Args:
             modes: Decided modes. Sliding contacts start from their direction.
-            force: Forces near those of the answer, shape (n_r,).
+            force: Forces near the solution's, shape (n_r,).
             worth: Objective at which an answer is of no use.
             rounds: Maximum number of QPs.
             obeyed: Whether these are the modes at the efforts of the last step, with `force`.
@@ -99,9 +99,9 @@ class Pieces:
         self.rounds += result.rounds
         if result.outcome != SOLVED:
             return None
-        turned = modes._replace(direction=result.direction, balance=result.balance)
-        return PieceAnswer(
-            turned,
+        solved_modes = modes._replace(direction=result.direction, balance=result.balance)
+        return PieceSolution(
+            solved_modes,
             result.effort,
             result.force,
             result.objective,
@@ -111,28 +111,28 @@ class Pieces:
             result.rounds < rounds,
         )
 
-    def settled(self, answer: PieceAnswer) -> PieceAnswer:
-        """The answer, or a better one on the same piece."""
+    def refine_to_optimum(self, answer: PieceSolution) -> PieceSolution:
+        """Return the solution, or a better one on the same piece."""
         if answer.settled:
             return answer
-        again = self.solve(answer.modes, force=answer.force, rounds=LAST_ROUNDS)
-        return again if again is not None and self.better(again, answer) else answer
+        again = self.solve(answer.modes, force=answer.force, rounds=QPS_MAX_FINAL)
+        return again if again is not None and self.is_better(again, answer) else answer
 
-    def better(self, one: PieceAnswer, other: PieceAnswer | None) -> bool:
-        """Whether an answer is better than another: objective, energy, continuity, with a margin.
+    def is_better(self, solution: PieceSolution, earlier: PieceSolution | None) -> bool:
+        """Return True if a solution is better in objective, energy or continuity, with a margin.
 
-        Where all three are equal, the other one, which was found first, is kept.
+        If all three are equal, the earlier one is kept.
         """
-        if other is None:
+        if earlier is None:
             return True
-        worth = max(one.objective, other.objective, 1e-6 * self.scale, 1e-300)
-        if abs(one.objective - other.objective) > MARGIN * worth:
-            return one.objective < other.objective
-        energies = float(one.effort @ one.effort), float(other.effort @ other.effort)
-        if abs(energies[0] - energies[1]) > CLOSE * max(energies):
+        worth = max(solution.objective, earlier.objective, 1e-6 * self.scale, 1e-300)
+        if abs(solution.objective - earlier.objective) > OBJECTIVE_TOLERANCE * worth:
+            return solution.objective < earlier.objective
+        energies = float(solution.effort @ solution.effort), float(earlier.effort @ earlier.effort)
+        if abs(energies[0] - energies[1]) > ENERGY_TOLERANCE * max(energies):
             return energies[0] < energies[1]
-        a, b = (float(np.linalg.norm(each.effort - self.before)) for each in (one, other))
-        return a < b - CLOSE * max(a, b)
+        a, b = (float(np.linalg.norm(x.effort - self.before)) for x in (solution, earlier))
+        return a < b - ENERGY_TOLERANCE * max(a, b)
 
     def delta(self, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
         """delta of the contact rows, shape (n_r,)."""
@@ -155,7 +155,7 @@ class FinalQP:
     """Shape (n_r,)."""
 
 
-def final_qp(s: Statement, answer: PieceAnswer) -> FinalQP | None:
+def final_qp(s: Statement, answer: PieceSolution) -> FinalQP | None:
     """QP that an answer must be the optimum of: its piece, linearised about it.
 
     The Hessian's diagonal is one, the rows' norm is one, and one length scales all limits, so that
@@ -184,17 +184,21 @@ def final_qp(s: Statement, answer: PieceAnswer) -> FinalQP | None:
     strongest = curvature.max(initial=0.0) or 1.0
     d = 1.0 / np.sqrt(np.where(curvature > 1e-12 * strongest, curvature, strongest))
     v = variables_at(piece.X, answer.effort, answer.force)
-    free = np.full(len(d) - len(s.lower), np.inf)
-    low = np.concatenate((s.lower, -free, rows.low))
-    high = np.concatenate((s.upper, free, rows.high))
+    unlimited = np.full(len(d) - len(s.lower), np.inf)
+    low = np.concatenate((s.lower, -unlimited, rows.low))
+    high = np.concatenate((s.upper, unlimited, rows.high))
     value = np.concatenate((v, rows.G @ v))
     if np.maximum(low - value, value - high).max() > kernels.LAW_ACCEPTED * s.size:
         return None  # not an answer
     A = rows.G * d
     norm = np.sqrt((A * A).sum(axis=1))
     nonzero = norm > 1e-12 * norm.max(initial=0.0)  # the other rows are rounding
-    unit, kept = np.concatenate((d, norm)), np.concatenate((np.full(len(d), True), nonzero))
-    low, high, value = low[kept] / unit[kept], high[kept] / unit[kept], value[kept] / unit[kept]
+    unit, is_kept = np.concatenate((d, norm)), np.concatenate((np.full(len(d), True), nonzero))
+    low, high, value = (
+        low[is_kept] / unit[is_kept],
+        high[is_kept] / unit[is_kept],
+        value[is_kept] / unit[is_kept],
+    )
     lower, upper = np.minimum(low, value), np.maximum(high, value)  # within rounding: consistent
     A = A[nonzero] / norm[nonzero, None]
     size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0

@@ -13,7 +13,7 @@ from sofa_softctl.qpcc.pieces.kernels import (
     LIMIT,
     SLIDING,
     STICKING,
-    Assembled,
+    PieceQP,
     PieceRows,
     Statement,
     assemble,
@@ -21,14 +21,14 @@ from sofa_softctl.qpcc.pieces.kernels import (
     motion,
     slides,
 )
-from sofa_softctl.qpcc.pieces.small_algebra import applied
+from sofa_softctl.qpcc.pieces.small_algebra import times_vector
 
-NEWTON = 8
+NEWTON_STEPS_MAX = 8
 """Maximum number of Newton steps on the law at fixed efforts."""
-APART = 1.0 - 1e-6
+PARALLEL_COSINE = 1.0 - 1e-6
 """Cosine of the angle between two planes at a cone above which the newer one replaces the other.
 Planes that are merely similar are kept: without the older one, the sequence can cycle."""
-MOST_PLANES = 24
+PLANES_MAX = 24
 """Maximum number of planes a contact, on average."""
 
 
@@ -50,7 +50,7 @@ class PiecePoint(NamedTuple):
     balance: np.ndarray
     planes: Planes
     """Planes at the cones."""
-    qp: Assembled
+    qp: PieceQP
     """The piece, linearised here."""
     v: np.ndarray
     """The variables of that QP here."""
@@ -68,12 +68,12 @@ def point_at(
     balance: np.ndarray,
     effort: np.ndarray,
     force: np.ndarray,
-    known: Planes,
+    earlier: Planes,
 ) -> PiecePoint:
-    """The point of the law at these efforts; where none is found, `violated` is infinite."""
+    """Return the point of the law at these efforts; if none is found, `violated` is infinite."""
     direction, balance, force = direction.copy(), balance.copy(), force.copy()
-    obeyed = _follow(s, kind, direction, balance, effort, force)
-    planes = planes_at(s, kind, force, known)
+    obeyed = _solve_law(s, kind, direction, balance, effort, force)
+    planes = planes_at(s, kind, force, earlier)
     possible, qp = assemble(s, kind, direction, balance, planes.contact, planes.direction)
     v = variables_at(qp.X, effort, force)
     violated = violation(qp.rows, v, np.ones((LIMIT + 1, len(force) + len(qp.rows.low))))
@@ -121,15 +121,15 @@ def violation(rows: PieceRows, v: np.ndarray, weight: np.ndarray) -> float:
 
 
 @njit(inner=True, separate=True)
-def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
+def penalties(rows: PieceRows, y: np.ndarray, contacts_max: int) -> np.ndarray:
     """Penalty weights of rows, somewhat above their multipliers, by row type and contact.
 
     Args:
         rows: The rows of a QP.
-        y: Their multipliers.
-        most: Upper bound of the contact numbers of rows.
+        y: Multipliers of the rows.
+        contacts_max: Upper bound of the contact numbers of rows.
     """
-    weight, largest = np.zeros((LIMIT + 1, most)), 0.0
+    weight, largest = np.zeros((LIMIT + 1, contacts_max)), 0.0
     for i in range(len(y)):
         weight[rows.what[i], rows.of[i]] += 1.1 * abs(y[i])
         largest = max(largest, abs(y[i]))
@@ -137,7 +137,7 @@ def penalties(rows: PieceRows, y: np.ndarray, most: int) -> np.ndarray:
 
 
 @njit(inner=True, separate=True)
-def _follow(
+def _solve_law(
     s: Statement,
     kind: np.ndarray,
     direction: np.ndarray,
@@ -150,8 +150,8 @@ def _follow(
     Where it fails, the forces stay as they were.
     """
     start, best = force.copy(), np.inf
-    for _ in range(NEWTON if slides(kind) else 0):
-        error = _turn(s, kind, direction, balance, motion(s, effort, force), force)
+    for _ in range(NEWTON_STEPS_MAX if slides(kind) else 0):
+        error = _update_directions(s, kind, direction, balance, motion(s, effort, force), force)
         if error <= 0.01 * LAW * s.size:
             return True
         if error > 10.0 * best:  # away from it
@@ -161,11 +161,11 @@ def _follow(
         if not possible:
             break
         _copy(forces_at(X, x, variables_at(X, effort, force)), force)
-    error = _turn(s, kind, direction, balance, motion(s, effort, force), force)
+    error = _update_directions(s, kind, direction, balance, motion(s, effort, force), force)
     if error <= LAW * s.size:
         return True
     _copy(start, force)
-    _turn(s, kind, direction, balance, motion(s, effort, force), force)
+    _update_directions(s, kind, direction, balance, motion(s, effort, force), force)
     return False
 
 
@@ -185,7 +185,7 @@ def variables_at(X: np.ndarray, effort: np.ndarray, force: np.ndarray) -> np.nda
 @njit(inner=True)
 def forces_at(X: np.ndarray, x: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Contact forces lam = X v + x."""
-    force = applied(X, v)
+    force = times_vector(X, v)
     for r in range(len(x)):
         force[r] += x[r]
     return force
@@ -194,7 +194,7 @@ def forces_at(X: np.ndarray, x: np.ndarray, v: np.ndarray) -> np.ndarray:
 @njit(inner=True, separate=True)
 def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
     """1/2 ||F_u u + F_c lam + f||^2."""
-    by_forces, by_efforts = applied(s.F_c, force), applied(s.F_u, effort)
+    by_forces, by_efforts = times_vector(s.F_c, force), times_vector(s.F_u, effort)
     value = 0.0
     for i in range(len(s.f)):
         residual = s.f[i] + by_forces[i] + by_efforts[i]
@@ -203,14 +203,14 @@ def objective_at(s: Statement, effort: np.ndarray, force: np.ndarray) -> float:
 
 
 @njit(inner=True, separate=True)
-def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) -> Planes:
+def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, earlier: Planes) -> Planes:
     """Known planes, and those where the forces of sticking contacts are nearest to their cones.
 
     A new plane replaces those within `APART` of it. Forces less than half way to their cone get
     none.
     """
-    most = len(kind) + len(known.contact)
-    contact, direction = np.empty(most, np.int64), np.empty((most, 2))
+    planes_max = len(kind) + len(earlier.contact)
+    contact, direction = np.empty(planes_max, np.int64), np.empty((planes_max, 2))
     m = 0
     for c in range(len(kind)):
         if kind[c] != STICKING or s.mu[c] == 0.0 or s.sticking:
@@ -221,23 +221,26 @@ def planes_at(s: Statement, kind: np.ndarray, force: np.ndarray, known: Planes) 
             contact[m] = c
             direction[m, 0], direction[m, 1] = force[r + 1] / size, force[r + 2] / size
             m += 1
-    new = m
-    for i in range(len(known.contact)):
-        apart = True
-        for j in range(new):
-            if known.contact[i] == contact[j]:
-                cosine = known.direction[i, 0] * direction[j, 0]
-                cosine += known.direction[i, 1] * direction[j, 1]
-                apart = cosine < APART
-        if apart and m < MOST_PLANES * len(kind):
-            contact[m] = known.contact[i]
-            direction[m, 0], direction[m, 1] = known.direction[i, 0], known.direction[i, 1]
+    new_count = m
+    for i in range(len(earlier.contact)):
+        is_distinct = True
+        for j in range(new_count):
+            if earlier.contact[i] == contact[j]:
+                cosine = earlier.direction[i, 0] * direction[j, 0]
+                cosine += earlier.direction[i, 1] * direction[j, 1]
+                is_distinct = cosine < PARALLEL_COSINE
+        if is_distinct and m < PLANES_MAX * len(kind):
+            contact[m] = earlier.contact[i]
+            direction[m, 0], direction[m, 1] = (
+                earlier.direction[i, 0],
+                earlier.direction[i, 1],
+            )
             m += 1
     return Planes(contact[:m], direction[:m])
 
 
 @njit(inner=True)
-def _turn(
+def _update_directions(
     s: Statement,
     kind: np.ndarray,
     direction: np.ndarray,

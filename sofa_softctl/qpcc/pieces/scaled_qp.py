@@ -9,7 +9,7 @@ from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, dual_active_set, unli
 from sofa_softctl.qpcc.pieces.kernels import PieceRows, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import cholesky
 
-IDLE = 1e-3
+INTERNAL_ANCHOR = 1e-3
 """Regularisation of internal forces of dependent contacts, relative to the scaled Hessian's
 diagonal."""
 
@@ -34,7 +34,7 @@ def solve_scaled(
     for i in range(n_v):
         for j in range(n_v):
             S[i, j] = d[i] * H[i, j] * d[j]
-        anchor[i] = s.anchor if i < len(s.lower) else IDLE
+        anchor[i] = s.anchor if i < len(s.lower) else INTERNAL_ANCHOR
         S[i, i] += anchor[i]
     G, norm = np.empty((m, n_v)), np.empty(m)
     low, high = np.full(n_v + m, -np.inf), np.full(n_v + m, np.inf)
@@ -72,25 +72,25 @@ def solve_scaled(
     outcome = dual_active_set(a, G, low / size, high / size, 1e-7)
     if outcome == INFEASIBLE and radius < np.inf:
         for i in range(m):
-            here = 0.0
+            value = 0.0
             for j in range(n_v):
-                here += G[i, j] * center[j] / d[j]
-            low[n_v + i], high[n_v + i] = min(low[n_v + i], here), max(high[n_v + i], here)
+                value += G[i, j] * center[j] / d[j]
+            low[n_v + i], high[n_v + i] = min(low[n_v + i], value), max(high[n_v + i], value)
         a = unlimited(L, h / size)
         outcome = dual_active_set(a, G, low / size, high / size, 1e-7)
-    way = 0.0
+    step = 0.0
     for j in range(n_v):
-        way = max(way, abs(a.x[j] * size - center[j] / d[j]))
+        step = max(step, abs(a.x[j] * size - center[j] / d[j]))
     for j in range(a.number[0]):
         i = a.active[j] - n_v
         if i >= 0:
             y[i] = a.side[j] * a.dual[j] * size / norm[i]
-    return outcome, a.x * d * size, y, way
+    return outcome, a.x * d * size, y, step
 
 
 @njit(inner=True)
 def _scale_of(H: np.ndarray) -> np.ndarray:
-    """Scale to a unit diagonal of H; where it is zero, to a unit largest entry."""
+    """Return the scale to a unit diagonal of H, or to a unit largest entry if it is zero."""
     n, strongest = len(H), 0.0
     for j in range(n):
         strongest = max(strongest, H[j, j])
@@ -103,8 +103,8 @@ def _scale_of(H: np.ndarray) -> np.ndarray:
 
 
 @njit(inner=True, separate=True)
-def convex(H: np.ndarray, efforts: int) -> np.ndarray:
-    """H, with absolute values of its eigenvalues where it is not convex.
+def make_convex(H: np.ndarray, efforts: int) -> np.ndarray:
+    """Return H, with absolute values of its eigenvalues if it is not convex.
 
     So steps leave a saddle. Variables after the efforts are regularised by `IDLE`.
     """
@@ -118,7 +118,7 @@ def convex(H: np.ndarray, efforts: int) -> np.ndarray:
     for i in range(n):
         for j in range(n):
             S[i, j] = d[i] * H[i, j] * d[j]
-        S[i, i] += 1e-9 if i < efforts else IDLE
+        S[i, i] += 1e-9 if i < efforts else INTERNAL_ANCHOR
     if cholesky(S, L, 1e-15) or not np.isfinite(S).all():
         return H
     values, vectors = np.linalg.eigh(S)

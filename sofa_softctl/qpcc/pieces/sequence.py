@@ -1,8 +1,8 @@
 """Sequential quadratic programming on a piece of the inverse problem, compiled.
 
 Every point of the sequence satisfies the equations of the contact law at its efforts, by Newton's
-method on them alone. A merit function of the objective and of violated rows accepts or rejects a
-QP's step, and a trust region limits the next one.
+method on these equations only. A merit function of the objective and of violated rows accepts or
+rejects a QP's step, and a trust region limits the next one.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from sofa_softctl.qpcc.pieces.points import (
     variables_at,
     violation,
 )
-from sofa_softctl.qpcc.pieces.scaled_qp import convex, solve_scaled
-from sofa_softctl.qpcc.pieces.small_algebra import applied
+from sofa_softctl.qpcc.pieces.scaled_qp import make_convex, solve_scaled
+from sofa_softctl.qpcc.pieces.small_algebra import times_vector
 
-ROUNDS = 16
+QPS_MAX = 16
 """Maximum number of QPs on each tried piece."""
-LAST_ROUNDS = 100
+QPS_MAX_FINAL = 100
 """The same on the piece of the answer."""
-HOPELESS = 10
+QPS_MAX_INFEASIBLE = 10
 """The same while no point has satisfied every row."""
-NARROWING = 30
+QPS_MAX_CONES = 30
 """The same where no contact slides: planes then narrow the cones to the feasible set."""
-SETTLED = 1e-9
+GAIN_TOLERANCE = 1e-9
 """Predicted relative gain at which the sequence has converged."""
-EXACT = 1e-7
-"""Relative error of a QP's objective below which its answer is that of the piece."""
-SLOW = 1e-4
+OBJECTIVE_ERROR_MAX = 1e-7
+"""Relative error of a QP's objective below which its solution solves the piece [-]."""
+SLOW_GAIN = 1e-4
 """Relative gain that counts as slow."""
-PATIENCE = 3
+SLOW_QPS_MAX = 3
 """Slow QPs in a row before the sequence ends."""
-ROUGHLY = 1.2
+ESTIMATE_RATIO_FAR = 1.2
 """Ratio of an objective to its estimate by a distant linearisation, at most."""
-ROUGH = 1e-5
+ROW_VIOLATION_MAX = 1e-5
 """Allowed violation of rows at a point on the law, relative to `size`."""
-SURE = 1.0 - 1e-7
+ESTIMATE_RATIO = 1.0 - 1e-7
 """Ratio of an objective to its estimate, once a point is on the law."""
 
 
@@ -78,7 +78,7 @@ class PieceResult(NamedTuple):
     direction: np.ndarray
     """Directions of sliding contacts, shape (n_c, 2)."""
     balance: np.ndarray
-    """Their balance, see `Modes`, shape (n_c, 2)."""
+    """Balance of sliding contacts, see `Modes`, shape (n_c, 2)."""
     dual: np.ndarray
     """Largest multiplier of an active border of each contact's mode, shape (n_c,)."""
     border: np.ndarray
@@ -96,7 +96,7 @@ def solve_piece(
     effort: np.ndarray,
     force: np.ndarray,
     worth: float,
-    most: int,
+    qps_max: int,
     obeyed: bool,
 ) -> PieceResult:
     """The best efforts on the piece of decided modes, by sequential quadratic programming.
@@ -105,76 +105,89 @@ def solve_piece(
         s: The problem.
         kind: INACTIVE, STICKING or SLIDING, shape (n_c,).
         direction: Initial directions of sliding contacts, shape (n_c, 2).
-        balance: Their balance, see `Modes`, shape (n_c, 2).
+        balance: Initial balance of sliding contacts, see `Modes`, shape (n_c, 2).
         effort: Efforts about which it is regularised, shape (n,).
         force: Forces at which the first planes touch the cones, shape (n_r,).
         worth: Objective at which an answer is of no use.
-        most: Maximum number of QPs once a point has satisfied every row.
+        qps_max: Maximum number of QPs once a point has satisfied every row.
         obeyed: Whether these efforts and forces satisfy the contact law on this piece: if they also
             keep its limits they are the first answer, even if linearised rows contradict them.
     """
     n_c = len(kind)
-    bound = not slides(kind)  # whether a QP's objective is a bound, not an estimate
+    is_bound = not slides(kind)  # whether a QP's objective is a bound, not an estimate
     dual, border = np.zeros(n_c), np.full(n_c, -1)
     planes = planes_at(s, kind, force, Planes(np.empty(0, np.int64), np.empty((0, 2))))
     possible, qp = assemble(s, kind, direction, balance, planes.contact, planes.direction)
     v = variables_at(qp.X, effort, force)
-    here = PiecePoint(effort, force, direction, balance, planes, qp, v, np.inf, np.inf)
+    point = PiecePoint(effort, force, direction, balance, planes, qp, v, np.inf, np.inf)
     if possible and obeyed:
-        there = point_at(s, kind, direction, balance, effort, force, planes)
-        if there.violated <= ROUGH * s.size:
-            here, qp = there, there.qp
-    best, least, excess = _state_of(here), here.objective, here.violated
+        candidate = point_at(s, kind, direction, balance, effort, force, planes)
+        if candidate.violated <= ROW_VIOLATION_MAX * s.size:
+            point, qp = candidate, candidate.qp
+    best, lowest, excess = _state_of(point), point.objective, point.violated
     H, g, rows, y = qp.H, qp.g, qp.rows, np.zeros(0)  # y: multipliers of `rows`
-    curved, radius, slow, done = False, np.inf, 0, 0
+    is_curved, radius, slow, qp_count = False, np.inf, 0, 0
     outcome = SOLVED if possible else INFEASIBLE
-    hopeless = NARROWING if bound else HOPELESS
-    while possible and done < (most if excess < np.inf else hopeless):
-        done += 1
-        answered = excess < np.inf
-        solved, v, y_next, way = solve_scaled(s, H, g, here.qp.rows, here.v, radius)
+    qps_max_infeasible = QPS_MAX_CONES if is_bound else QPS_MAX_INFEASIBLE
+    while possible and qp_count < (qps_max if excess < np.inf else qps_max_infeasible):
+        qp_count += 1
+        has_point = excess < np.inf
+        solved, v, y_next, step = solve_scaled(s, H, g, point.qp.rows, point.v, radius)
         if solved != SOLVED:
-            if curved:  # without the curvature, which can be large
-                curved, H, g = False, here.qp.H, here.qp.g
+            if is_curved:  # without the curvature, which can be large
+                is_curved, H, g = False, point.qp.H, point.qp.g
                 continue
-            if answered and radius == np.inf and 0.0 < way < np.inf:
-                radius = way  # nearby, where violated rows may stay violated
+            if has_point and radius == np.inf and 0.0 < step < np.inf:
+                radius = step  # nearby, where violated rows may stay violated
                 continue
-            outcome = SOLVED if answered else solved
+            outcome = SOLVED if has_point else solved
             break
-        u, lam = _clipped(s, v), forces_at(here.qp.X, here.qp.x, v)
+        u, lam = _clip_efforts(s, v), forces_at(point.qp.X, point.qp.x, v)
         model = objective_at(s, u, lam)
-        if answered and done > 2 and way < radius:
-            bar = SURE * worth
+        if has_point and qp_count > 2 and step < radius:
+            bar = ESTIMATE_RATIO * worth
         else:
-            bar = np.inf if answered else worth if bound and not curved else ROUGHLY * worth
+            bar = (
+                np.inf
+                if has_point
+                else worth
+                if is_bound and not is_curved
+                else ESTIMATE_RATIO_FAR * worth
+            )
         if model > bar:
             outcome = WORTHLESS
             break
-        there = point_at(s, kind, here.direction, here.balance, u, lam, here.planes)
-        taken, gained = True, np.inf
-        if here.violated < np.inf:
-            model, promised, gained = _gain(here, there, H, g, v, y_next)
-            taken = gained >= 1e-3 * promised and there.violated < np.inf
-            if not taken and here.violated <= LAW * s.size and promised <= SETTLED * here.objective:
+        candidate = point_at(s, kind, point.direction, point.balance, u, lam, point.planes)
+        is_accepted, gain = True, np.inf
+        if point.violated < np.inf:
+            model, predicted_gain, gain = _gain(point, candidate, H, g, v, y_next)
+            is_accepted = gain >= 1e-3 * predicted_gain and candidate.violated < np.inf
+            if (
+                not is_accepted
+                and point.violated <= LAW * s.size
+                and predicted_gain <= GAIN_TOLERANCE * point.objective
+            ):
                 break
-            if not taken:
-                radius = 0.25 * way
-            elif gained < 0.25 * promised:
-                radius = 0.5 * way
-            elif way >= 0.99 * radius:
+            if not is_accepted:
+                radius = 0.25 * step
+            elif gain < 0.25 * predicted_gain:
+                radius = 0.5 * step
+            elif step >= 0.99 * radius:
                 radius = 4.0 * radius
-        if taken:
-            slow = slow + 1 if gained < SLOW * here.objective else 0
-            exact = abs(there.objective - model) <= EXACT * there.objective and way < 0.99 * radius
-            rows, y, here = here.qp.rows, y_next, there
-            if _better(s.size, here.objective, here.violated, least, excess):
-                best, least, excess = _state_of(here), here.objective, here.violated
-                dual, border = _pressing(rows, y, n_c)
-            if here.violated <= LAW * s.size and (exact or slow > PATIENCE):
+        if is_accepted:
+            slow = slow + 1 if gain < SLOW_GAIN * point.objective else 0
+            exact = (
+                abs(candidate.objective - model) <= OBJECTIVE_ERROR_MAX * candidate.objective
+                and step < 0.99 * radius
+            )
+            rows, y, point = point.qp.rows, y_next, candidate
+            if _is_better(s.size, point.objective, point.violated, lowest, excess):
+                best, lowest, excess = _state_of(point), point.objective, point.violated
+                dual, border = _active_borders(rows, y, n_c)
+            if point.violated <= LAW * s.size and (exact or slow > SLOW_QPS_MAX):
                 break
-        H, g = _curved(s, kind, here, rows, y)
-        curved = True
+        H, g = _add_curvature(s, kind, point, rows, y)
+        is_curved = True
     if outcome == SOLVED and not excess < np.inf:
         outcome = FAILED
     law = np.inf
@@ -183,8 +196,8 @@ def solve_piece(
         if law > LAW_ACCEPTED:
             outcome = FAILED
     return PieceResult(
-        outcome, best.effort, best.force, least, law, best.direction, best.balance, dual, border,
-        done,
+        outcome, best.effort, best.force, lowest, law, best.direction, best.balance, dual, border,
+        qp_count,
     )  # fmt: skip
 
 
@@ -203,7 +216,7 @@ def _state_of(p: PiecePoint) -> _State:
 
 
 @njit(inner=True, separate=True)
-def _clipped(s: Statement, v: np.ndarray) -> np.ndarray:
+def _clip_efforts(s: Statement, v: np.ndarray) -> np.ndarray:
     """Efforts of a QP's answer, without rounding beyond their bounds, shape (n,)."""
     effort = np.empty(len(s.lower))
     for a in range(len(effort)):
@@ -212,27 +225,27 @@ def _clipped(s: Statement, v: np.ndarray) -> np.ndarray:
 
 
 @njit(inner=True, separate=True)
-def _curved(
-    s: Statement, kind: np.ndarray, here: PiecePoint, rows: PieceRows, y: np.ndarray
+def _add_curvature(
+    s: Statement, kind: np.ndarray, point: PiecePoint, rows: PieceRows, y: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Hessian with the curvature of the contact law, and the gradient with it at v = 0.
 
     The gradient at the point stays as it is.
     """
-    qp, n = here.qp, len(here.effort)
-    K = curvature(s, kind, here.direction, here.balance, rows, y, qp.X, here.effort, here.force)
+    qp, n = point.qp, len(point.effort)
+    K = curvature(s, kind, point.direction, point.balance, rows, y, qp.X, point.effort, point.force)
     n_v = len(K)
     for i in range(n_v):
         for j in range(n_v):
             if i >= n or j >= n:  # further variables differ in the next round
                 K[i, j] = 0.0
             K[i, j] = qp.H[i, j] + K[i, j]
-    H = convex(K, n)
+    H = make_convex(K, n)
     D = np.empty((n_v, n_v))
     for i in range(n_v):
         for j in range(n_v):
             D[i, j] = qp.H[i, j] - H[i, j]
-    g = applied(D, here.v)
+    g = times_vector(D, point.v)
     for i in range(n_v):
         g[i] = qp.g[i] + g[i]
     return H, g
@@ -240,47 +253,56 @@ def _curved(
 
 @njit(inner=True, separate=True)
 def _gain(
-    here: PiecePoint, there: PiecePoint, H: np.ndarray, g: np.ndarray, v: np.ndarray, y: np.ndarray
+    point: PiecePoint,
+    candidate: PiecePoint,
+    H: np.ndarray,
+    g: np.ndarray,
+    v: np.ndarray,
+    y: np.ndarray,
 ) -> tuple[float, float, float]:
     """Predicted and actual gain of the merit function between two points.
 
     Args:
-        here: Where the QP was linearised.
-        there: The point of the law at its answer.
+        point: Point at which the QP was linearised.
+        candidate: The point of the law at its answer.
         H: The QP's Hessian, shape (n_v, n_v).
-        g: Its gradient, shape (n_v,).
-        v: Its answer, shape (n_v,).
+        g: The QP's gradient, shape (n_v,).
+        v: The QP's solution, shape (n_v,).
         y: Multipliers of its rows.
 
     Returns:
         Predicted objective; predicted gain; actual gain.
     """
-    step, slope = np.empty(len(v)), applied(H, here.v)
+    step, slope = np.empty(len(v)), times_vector(H, point.v)
     for j in range(len(v)):
-        step[j] = v[j] - here.v[j]
-    bend = applied(H, step)
-    model = here.objective
+        step[j] = v[j] - point.v[j]
+    bend = times_vector(H, step)
+    model = point.objective
     for j in range(len(v)):
         model += step[j] * (g[j] + slope[j] + 0.5 * bend[j])
-    weight = penalties(here.qp.rows, y, len(here.force) + len(y))
-    violated = violation(here.qp.rows, here.v, weight)
-    promised = here.objective - model + violated - violation(here.qp.rows, v, weight)
-    gained = here.objective - there.objective + violated
-    return model, promised, gained - violation(there.qp.rows, there.v, weight)
+    weight = penalties(point.qp.rows, y, len(point.force) + len(y))
+    violation_before = violation(point.qp.rows, point.v, weight)
+    predicted_gain = (
+        point.objective - model + violation_before - violation(point.qp.rows, v, weight)
+    )
+    gain = point.objective - candidate.objective + violation_before
+    return model, predicted_gain, gain - violation(candidate.qp.rows, candidate.v, weight)
 
 
 @njit(inner=True)
-def _better(size: float, objective: float, violated: float, least: float, excess: float) -> bool:
-    """Whether a point satisfies every row as well as the best one, with a lower objective."""
+def _is_better(
+    size: float, objective: float, violated: float, lowest: float, excess: float
+) -> bool:
+    """Return True if a point satisfies all rows as well as the best one, at a lower objective."""
     if violated > LAW_ACCEPTED * size:
         return False
     if max(violated, LAW * size) > max(excess, LAW * size):
         return False
-    return objective < least or violated < excess
+    return objective < lowest or violated < excess
 
 
 @njit(inner=True)
-def _pressing(rows: PieceRows, y: np.ndarray, n_c: int) -> tuple[np.ndarray, np.ndarray]:
+def _active_borders(rows: PieceRows, y: np.ndarray, n_c: int) -> tuple[np.ndarray, np.ndarray]:
     """Largest border multiplier of each contact, and the type of that border."""
     dual, border = np.zeros(n_c), np.full(n_c, -1)
     for i in range(len(y)):

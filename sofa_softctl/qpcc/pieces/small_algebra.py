@@ -15,7 +15,7 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
         The smallest pivot over the largest; F is useless if it is tiny.
     """
     k, width = F.shape
-    least, largest = np.inf, 0.0
+    smallest, largest = np.inf, 0.0
     for j in range(k):
         best = j
         for i in range(j + 1, k):
@@ -27,8 +27,8 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
             for l in range(width):
                 F[j, l], F[best, l] = F[best, l], F[j, l]
         pivot = E[j, j]
-        least, largest = min(least, abs(pivot)), max(largest, abs(pivot))
-        if least <= 1e-14 * largest:
+        smallest, largest = min(smallest, abs(pivot)), max(largest, abs(pivot))
+        if smallest <= 1e-14 * largest:
             return 0.0
         for i in range(j + 1, k):
             a = E[i, j] / pivot
@@ -45,7 +45,7 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
             if a != 0.0:
                 for l in range(width):
                     F[i, l] -= a * F[j, l]
-    return least / largest
+    return smallest / largest
 
 
 @njit(inner=True, separate=True)
@@ -159,7 +159,7 @@ def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
 
 
 @njit(inner=True)
-def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def multiply(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B, with a fixed order of sums."""
     n, k = A.shape
     out = np.zeros((n, B.shape[1]))
@@ -173,7 +173,7 @@ def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 @njit(inner=True)
-def applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+def times_vector(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A x."""
     out = np.zeros(A.shape[0])
     for i in range(A.shape[0]):

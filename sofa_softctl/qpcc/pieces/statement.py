@@ -18,9 +18,9 @@ from sofa_softctl.qpcc.problem.limits import Limit, effort_box
 ANCHOR = 1e-10
 """Regularisation of efforts that neither tracking nor energy determines, relative to the scaled
 Hessian's diagonal."""
-ANCHOR_OF_EXCESS = 1e-6
+EXCESS_ANCHOR = 1e-6
 """The same for the least excess, which leaves most efforts free."""
-NO_EFFECT = 1e-12
+EFFECT_RATIO_MIN = 1e-12
 """A column of effectors below this fraction of the strongest one is rounding."""
 
 
@@ -44,7 +44,7 @@ class _Rows(NamedTuple):
     high: np.ndarray
 
 
-def tracking(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
+def tracking_statement(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
     """Best tracking within all limits; None if limits of the efforts contradict each other."""
     m = mechanics
     n_a = len(m.a_unit)
@@ -56,17 +56,17 @@ def tracking(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
             upper = np.fmin(upper, limit.upper / m.a_unit)
         else:
             low, high = np.fmax(low, limit.lower), np.fmin(high, limit.upper)
-    rows = _joined(_displacements(m, low, high), _sums(m, limits))
+    rows = _join_rows(_displacements(m, low, high), _sums(m, limits))
     if (lower > upper).any() or (rows.low > rows.high).any():
         return None
     energy = _energy_rows(m)
-    F_u = np.concatenate((_effective(m.B_a, m.B_a), energy[:, :n_a]))
+    F_u = np.concatenate((_without_rounding(m.B_a, m.B_a), energy[:, :n_a]))
     F_c = np.concatenate((m.B_c, energy[:, n_a:]))
     f = np.concatenate((m.e_free, np.zeros(len(energy))))
     return _statement(m, F_u, F_c, f, lower, upper, rows, m.W_ac, ANCHOR)
 
 
-def least_excess(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
+def excess_statement(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
     """Least excess of the soft limits; None if there are none.
 
     The variables are the efforts and an excess for each such limit, in units of energy as in
@@ -75,8 +75,8 @@ def least_excess(mechanics: Mechanics, limits: ProblemLimits) -> Statement | Non
     m = mechanics
     n_a, n_r = m.W_ac.shape
     parts = [_displacements(m, limit.lower, limit.upper) if limit.quantity == "displacement"
-             else _efforts(m, limit) for limit in limits.limits if not limit.hard]  # fmt: skip
-    soft = _joined(*parts, _sums(m, limits))
+             else _efforts(m, limit) for limit in limits.limits if not limit.is_hard]  # fmt: skip
+    soft = _join_rows(*parts, _sums(m, limits))
     k = len(soft.low)
     if not k:
         return None
@@ -91,7 +91,7 @@ def least_excess(mechanics: Mechanics, limits: ProblemLimits) -> Statement | Non
         np.concatenate((upper, free)),
         soft._replace(A_u=np.concatenate((soft.A_u, np.eye(k)), axis=1)),
         np.concatenate((m.W_ac, np.zeros((k, n_r)))),
-        ANCHOR_OF_EXCESS,
+        EXCESS_ANCHOR,
     )
 
 
@@ -106,24 +106,24 @@ def _statement(
     C: np.ndarray,
     anchor: float,
 ) -> Statement:
-    def own(array: np.ndarray) -> np.ndarray:
+    def writable(array: np.ndarray) -> np.ndarray:
         """Writable and contiguous, as the kernels require."""
         return np.array(array, dtype=float, order="C")
 
     return Statement(
-        F_u=own(F_u),
-        F_c=own(F_c),
-        f=own(f),
-        lower=own(lower),
-        upper=own(upper),
-        A_u=own(rows.A_u),
-        A_c=own(rows.A_c),
-        low=own(rows.low),
-        high=own(rows.high),
-        W=own(m.W_cc),
-        C=own(C),
-        d=own(m.c_free),
-        mu=own(m.mu),
+        F_u=writable(F_u),
+        F_c=writable(F_c),
+        f=writable(f),
+        lower=writable(lower),
+        upper=writable(upper),
+        A_u=writable(rows.A_u),
+        A_c=writable(rows.A_c),
+        low=writable(rows.low),
+        high=writable(rows.high),
+        W=writable(m.W_cc),
+        C=writable(C),
+        d=writable(m.c_free),
+        mu=writable(m.mu),
         starts=np.array(m.contacts.starts, dtype=np.int64),
         sticking=m.sticking,
         size=float(m.size),
@@ -131,10 +131,12 @@ def _statement(
     )
 
 
-def _effective(B: np.ndarray, strongest: np.ndarray) -> np.ndarray:
+def _without_rounding(B: np.ndarray, strongest: np.ndarray) -> np.ndarray:
     """B with columns that are rounding set to zero."""
     effect = (B * B).sum(axis=0)
-    return np.where(effect > NO_EFFECT**2 * (strongest**2).sum(axis=0).max(initial=0.0), B, 0.0)
+    return np.where(
+        effect > EFFECT_RATIO_MIN**2 * (strongest**2).sum(axis=0).max(initial=0.0), B, 0.0
+    )
 
 
 def _energy_rows(m: Mechanics) -> np.ndarray:
@@ -143,33 +145,38 @@ def _energy_rows(m: Mechanics) -> np.ndarray:
     if m.energy is None:
         return np.empty((0, n_a + n_r))
     values, vectors = np.linalg.eigh(m.energy)
-    kept = values > 1e-14 * values[-1]
-    rows = np.zeros((int(kept.sum()), n_a + n_r))
-    rows[:, : len(m.energy)] = (vectors[:, kept] * np.sqrt(values[kept])).T
+    is_kept = values > 1e-14 * values[-1]
+    rows = np.zeros((int(is_kept.sum()), n_a + n_r))
+    rows[:, : len(m.energy)] = (vectors[:, is_kept] * np.sqrt(values[is_kept])).T
     return rows
 
 
 def _displacements(m: Mechanics, low: np.ndarray, high: np.ndarray) -> _Rows:
-    """Limits of displacements, where there are any, in units of energy."""
-    kept = np.flatnonzero((low > -np.inf) | (high < np.inf))  # none for NaN
-    free, unit = m.problem.delta_a_free[kept], m.a_unit[kept]
-    return _Rows(m.W_aa[kept], m.W_ac[kept], (low[kept] - free) * unit, (high[kept] - free) * unit)
+    """Return the rows of displacement limits in units of energy."""
+    limited = np.flatnonzero((low > -np.inf) | (high < np.inf))  # none for NaN
+    free, unit = m.problem.delta_a_free[limited], m.a_unit[limited]
+    return _Rows(
+        m.W_aa[limited],
+        m.W_ac[limited],
+        (low[limited] - free) * unit,
+        (high[limited] - free) * unit,
+    )
 
 
 def _efforts(m: Mechanics, limit: Limit) -> _Rows:
-    kept = np.flatnonzero((limit.lower > -np.inf) | (limit.upper < np.inf))
-    unit = m.a_unit[kept]
-    A_u = np.eye(len(m.a_unit))[kept]
-    A_c = np.zeros((len(kept), m.W_ac.shape[1]))
-    return _Rows(A_u, A_c, limit.lower[kept] / unit, limit.upper[kept] / unit)
+    limited = np.flatnonzero((limit.lower > -np.inf) | (limit.upper < np.inf))
+    unit = m.a_unit[limited]
+    A_u = np.eye(len(m.a_unit))[limited]
+    A_c = np.zeros((len(limited), m.W_ac.shape[1]))
+    return _Rows(A_u, A_c, limit.lower[limited] / unit, limit.upper[limited] / unit)
 
 
 def _sums(m: Mechanics, limits: ProblemLimits) -> _Rows:
     """The bounds on sums of normal forces, as rows of norm one over the forces."""
     sums = m.contacts.sums
     A_c = np.zeros((len(sums), len(m.c_unit)))
-    for k, entry in enumerate(sums):
-        normal = m.contacts.starts[entry.contacts]
+    for k, bound in enumerate(sums):
+        normal = m.contacts.starts[bound.contacts]
         A_c[k, normal] = m.c_unit[normal]
     norm = np.sqrt((A_c * A_c).sum(axis=1))
     norm[norm == 0.0] = 1.0
@@ -178,5 +185,5 @@ def _sums(m: Mechanics, limits: ProblemLimits) -> _Rows:
     return _Rows(A_u, A_c / norm[:, None], low, high)
 
 
-def _joined(*parts: _Rows) -> _Rows:
+def _join_rows(*parts: _Rows) -> _Rows:
     return _Rows(*(np.concatenate(field) for field in zip(*parts, strict=True)))

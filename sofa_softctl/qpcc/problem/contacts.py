@@ -48,7 +48,7 @@ class Contacts:
     """Compliance and free motion of the contacts of one time step.
 
     A contact with friction has three rows, in SOFA's order: normal, first tangent, second tangent.
-    One without (mu = 0) has the normal row alone. With the forces lam_c of the rows,
+    One without (mu = 0) has only the normal row. With the forces lam_c of the rows,
 
         delta_c = W_ca lam_a + W_cc lam_c + delta_c_free
 
@@ -84,8 +84,8 @@ class Contacts:
     energy: bool = False
     """Whether the energy term of the problem covers the contact forces too: then W_E is all of
     [[W_aa, W_ac], [W_ca, W_cc]], as in SoftRobots.Inverse with `actuatorsOnly` false. Otherwise it
-    covers the actuators, as without contacts; its size is that of the tracking term over the
-    contact forces where actuators do not move the effectors themselves."""
+    covers the actuators, as without contacts; it is scaled by the tracking term over the contact
+    forces if the actuators do not move the effectors without contacts."""
 
     def __post_init__(self) -> None:
         values = vars(self)
@@ -110,7 +110,7 @@ class Contacts:
                 )
         if len(set(values["identity"])) != len(mu):
             raise ProblemError("identities of contacts must differ, but two are the same.")
-        values["sums"] = tuple(_checked_sum(entry, len(mu)) for entry in self.sums)
+        values["sums"] = tuple(_checked_sum(bound, len(mu)) for bound in self.sums)
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -139,11 +139,11 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _check_rows(name: str, array: np.ndarray, n_c: int, n_r: int) -> None:
-    wanted = {"W_cc": (n_r, n_r), "delta_c_free": (n_r,)}.get(name)
-    fits = array.shape == wanted if wanted else array.ndim == 2 and array.shape[1] == n_r
-    if not fits:
+    expected = {"W_cc": (n_r, n_r), "delta_c_free": (n_r,)}.get(name)
+    is_expected = array.shape == expected if expected else array.ndim == 2 and array.shape[1] == n_r
+    if not is_expected:
         raise ProblemError(
-            f"{name} must have {wanted or f'{n_r} columns'}: the {n_c} contacts have {n_r} rows, "
+            f"{name} must have {expected or f'{n_r} columns'}: the {n_c} contacts have {n_r} rows, "
             f"three where mu > 0 and one where mu = 0. Got the shape {array.shape}."
         )
     if not math.isfinite(np.vdot(array, array)) and not np.isfinite(array).all():
@@ -164,13 +164,13 @@ def _check_symmetry(W: np.ndarray) -> None:
         )
 
 
-def _checked_sum(entry: NormalSum, n_c: int) -> NormalSum:
-    index = _frozen(np.array(entry.contacts, dtype=int).reshape(-1))
+def _checked_sum(bound: NormalSum, n_c: int) -> NormalSum:
+    index = _frozen(np.array(bound.contacts, dtype=int).reshape(-1))
     if len(index) and not (0 <= index.min() and index.max() < n_c):
-        raise ProblemError(f"{entry.name}: contacts must be numbers below {n_c}, got {index}.")
-    if not (entry.minimum <= entry.maximum and entry.minimum < math.inf and entry.maximum >= 0.0):
+        raise ProblemError(f"{bound.name}: contacts must be numbers below {n_c}, got {index}.")
+    if not (bound.minimum <= bound.maximum and bound.minimum < math.inf and bound.maximum >= 0.0):
         raise ProblemError(
-            f"{entry.name}: give a minimum that is not above the maximum, and a maximum >= 0, got "
-            f"{entry.minimum} and {entry.maximum}."
+            f"{bound.name}: give a minimum that is not above the maximum, and a maximum >= 0, got "
+            f"{bound.minimum} and {bound.maximum}."
         )
-    return entry._replace(contacts=index)
+    return bound._replace(contacts=index)

@@ -25,12 +25,12 @@ class Limit(NamedTuple):
     """Upper ends, shape (n_a,). inf or NaN = none."""
 
     @property
-    def hard(self) -> bool:
-        """Whether it is never exceeded."""
+    def is_hard(self) -> bool:
+        """True if the limit is never exceeded."""
         return self.quantity == "effort" and self.kind == "bounds"
 
 
-class Ranges(NamedTuple):
+class IntersectedLimits(NamedTuple):
     """Intersection of several limits of each actuator. Lower above upper: empty."""
 
     effort_lower: np.ndarray
@@ -44,7 +44,7 @@ class Ranges(NamedTuple):
 
 
 def limits_of(problem: InverseProblem) -> list[Limit]:
-    """All limits that were set. The effort bounds are hard, the others may be relaxed."""
+    """Return all limits that were set. The effort bounds are hard, the others may be relaxed."""
     p = problem
     limits = []
     if p.has("effort_min") or p.has("effort_max"):
@@ -73,18 +73,20 @@ def effort_box(problem: InverseProblem) -> tuple[np.ndarray, np.ndarray]:
     return np.fmax(lower, fixed), np.fmin(upper, fixed)
 
 
-def intersect(problem: InverseProblem, limits: Iterable[Limit]) -> Ranges:
-    """The ranges that satisfy all `limits`, inside the effort box."""
+def intersect(problem: InverseProblem, limits: Iterable[Limit]) -> IntersectedLimits:
+    """Return the ranges that satisfy all `limits`, inside the effort box."""
     effort_lower, effort_upper = effort_box(problem)
     lower = {"effort": effort_lower, "displacement": np.full(problem.n_a, -np.inf)}
     upper = {"effort": effort_upper, "displacement": np.full(problem.n_a, np.inf)}
     for limit in limits:
         lower[limit.quantity] = np.fmax(lower[limit.quantity], limit.lower)  # fmax ignores NaN
         upper[limit.quantity] = np.fmin(upper[limit.quantity], limit.upper)
-    return Ranges(lower["effort"], upper["effort"], lower["displacement"], upper["displacement"])
+    return IntersectedLimits(
+        lower["effort"], upper["effort"], lower["displacement"], upper["displacement"]
+    )
 
 
-_WORDS = {
+_TEXTS = {
     # kind: at the lower end, at the upper end, below, above
     "bounds": ("at its minimum", "at its maximum", "{} below its minimum", "{} above its maximum"),
     "rate": (
@@ -118,7 +120,7 @@ def reached_limits(
     values: dict[str, np.ndarray],
     margins: dict[str, np.ndarray],
 ) -> Iterator[ReachedLimit]:
-    """The ends of limits that are reached, but for imposed values.
+    """Yield the ends of limits that are reached, except imposed values.
 
     Args:
         names: Names of the actuators, n_a of them.
@@ -128,12 +130,12 @@ def reached_limits(
     """
     for limit in limits:
         value, margin = values[limit.quantity], margins[limit.quantity]
-        at_lower, at_upper, *_ = _WORDS[limit.kind]
-        for end, words, inward in ((limit.lower, at_lower, 1.0), (limit.upper, at_upper, -1.0)):
-            if words:
+        at_lower, at_upper, *_ = _TEXTS[limit.kind]
+        for end, text, inward in ((limit.lower, at_lower, 1.0), (limit.upper, at_upper, -1.0)):
+            if text:
                 for i in (np.abs(value - end) <= margin).nonzero()[0]:
-                    text = f"{names[i]}: {limit.quantity} {words}"
-                    yield ReachedLimit(text, int(i), limit.quantity, limit.kind, inward)
+                    sentence = f"{names[i]}: {limit.quantity} {text}"
+                    yield ReachedLimit(sentence, int(i), limit.quantity, limit.kind, inward)
 
 
 def active_limits(
@@ -142,7 +144,7 @@ def active_limits(
     values: dict[str, np.ndarray],
     margins: dict[str, np.ndarray],
 ) -> tuple[str, ...]:
-    """The limits that are reached, such as "cable L0: effort at its minimum".
+    """Return the limits that are reached, such as "cable L0: effort at its minimum".
 
     Arguments as for `reached_limits`; both ends of a rate of zero have the same text, once.
     """
@@ -156,16 +158,16 @@ def exceeded_limits(
     values: dict[str, np.ndarray],
     margins: dict[str, np.ndarray],
 ) -> tuple[str, ...]:
-    """The limits that are exceeded, such as "cable L0: displacement 0.25 above its maximum".
+    """Return the exceeded limits, such as "cable L0: displacement 0.25 above its maximum".
 
     Arguments as for `active_limits`. An excess below the margin is not reported.
     """
-    exceeded = []
+    texts = []
     for limit in limits:
         value, margin = values[limit.quantity], margins[limit.quantity]
-        *_, below, above = _WORDS[limit.kind]
-        for excess, words in ((limit.lower - value, below), (value - limit.upper, above)):
+        *_, below, above = _TEXTS[limit.kind]
+        for excess, text in ((limit.lower - value, below), (value - limit.upper, above)):
             for i in (excess > margin).nonzero()[0]:
-                amount = words.format(f"{excess[i]:.3g}")
-                exceeded.append(f"{names[i]}: {limit.quantity} {amount}")
-    return tuple(exceeded)
+                amount = text.format(f"{excess[i]:.3g}")
+                texts.append(f"{names[i]}: {limit.quantity} {amount}")
+    return tuple(texts)

@@ -53,8 +53,8 @@ class Modes(NamedTuple):
         """Modes without sliding contacts."""
         n_c = len(kind)
         kinds = np.array(kind, dtype=np.int64)
-        ahead, even = np.tile([1.0, 0.0], (n_c, 1)), np.tile([0.5, 0.5], (n_c, 1))
-        return cls(kinds, ahead, even, np.zeros((n_c, 2)))
+        direction, balance = np.tile([1.0, 0.0], (n_c, 1)), np.tile([0.5, 0.5], (n_c, 1))
+        return cls(kinds, direction, balance, np.zeros((n_c, 2)))
 
     def key(self) -> bytes:
         """Key of decided modes: kinds, and octants of the sliding directions.

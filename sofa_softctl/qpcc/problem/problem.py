@@ -32,8 +32,8 @@ class InverseProblem:
     subject to the limits. W_E is W_aa on the rows of `energy_rows`, zero elsewhere, and
     s = ||Q|| / ||W_E|| (largest absolute row sums, Q the Hessian of the tracking term, s = 0 if
     ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same.
-    `Contacts` adds the contact terms; with them, Q is that of the actuators acting freely or of all
-    contacts held, whichever is larger.
+    `Contacts` adds the contact terms; with them, Q is computed with the actuators acting freely or
+    with all contacts held, whichever is larger.
 
     The first four fields are enough. A number stands for that number on every row. Arrays are
     copied and read-only.
@@ -98,7 +98,7 @@ class InverseProblem:
             _check_contacts(self, self.contacts)
 
     def has(self, limit: str) -> bool:
-        """Whether a limit was set, such as "effort_rate"."""
+        """Return True if a limit was set, such as "effort_rate"."""
         return getattr(self, limit) is not _constant(_DEFAULTS[limit], (self.n_a,), float)
 
     def energy_hessian(self, Q: np.ndarray) -> np.ndarray | None:
@@ -207,9 +207,9 @@ def _check_numbers(problem: InverseProblem) -> None:
         array = getattr(problem, name)
         if math.isfinite(np.vdot(array, array)):  # four times cheaper than isfinite().all()
             continue
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            index = tuple(map(int, bad[0]))
+        invalid = np.argwhere(~np.isfinite(array))
+        if len(invalid):
+            index = tuple(map(int, invalid[0]))
             raise ProblemError(
                 f"{name}{list(index)} is {array[index]}, not a finite number. The simulation has "
                 f"probably diverged: look at the step before, try a smaller dt."
@@ -241,9 +241,9 @@ def _check_limits(problem: InverseProblem) -> None:
         if not (problem.has(low) or problem.has(high)):
             continue
         lower, upper = getattr(problem, low), getattr(problem, high)
-        good = (lower <= upper) & (lower < math.inf) & (upper > -math.inf)
-        if not good.all():
-            i = int(good.argmin())
+        is_consistent = (lower <= upper) & (lower < math.inf) & (upper > -math.inf)
+        if not is_consistent.all():
+            i = int(is_consistent.argmin())
             raise ProblemError(
                 f"{problem.names[i]}: {low} is {lower[i]} and {high} is {upper[i]}. Give numbers "
                 f"with {low} <= {high}, and -inf or inf where there is no limit."

@@ -10,22 +10,22 @@ from time import perf_counter
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
 from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
-from sofa_softctl.qpcc.search.neighbours import rounded
-from sofa_softctl.qpcc.search.relaxation import Relaxation, Relaxed
+from sofa_softctl.qpcc.search.neighbours import nearest_modes
+from sofa_softctl.qpcc.search.relaxation import Relaxation, RelaxationSolution
 
-FINITE = 1e-9
-"""Gap that covers rounding where the modes are finitely many [-]."""
-WORTHLESS = 1e-9
-"""Least objective in the gap's denominator, relative to that of the free motion [-]."""
+FINITE_MODES_GAP = 1e-9
+"""Gap that covers rounding if the modes are finitely many [-]."""
+OBJECTIVE_RATIO_MIN = 1e-9
+"""Smallest objective in the gap's denominator, relative to the free motion's [-]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Proof:
     """Best answer found, and a bound on the optimum."""
 
-    best: PieceAnswer | None
+    best: PieceSolution | None
     """The best answer, or the initial one."""
     bound: float
     """No answer has a lower objective. inf: there is none."""
@@ -34,9 +34,9 @@ class Proof:
 
 
 def branch(
-    pieces: Pieces,
+    pieces: PieceSolver,
     relaxation: Relaxation,
-    best: PieceAnswer | None,
+    best: PieceSolution | None,
     *,
     nodes: int,
     gap: float,
@@ -53,7 +53,7 @@ def branch(
 
     Args:
         pieces: The problem.
-        relaxation: Its relaxations.
+        relaxation: Relaxations of the problem.
         best: An initial answer.
         nodes: Maximum number of relaxations.
         gap: Gap (objective - bound) / objective at which it ends [-]. Contacts that cannot slide
@@ -67,10 +67,10 @@ def branch(
     """
     s = pieces.statement
     slides = bool((s.mu > 0.0).any()) and not s.sticking
-    tree = _Tree(pieces, relaxation, best, gap if slides else FINITE, tried)
+    tree = _Tree(pieces, relaxation, best, gap if slides else FINITE_MODES_GAP, tried)
     last = relaxation.solved + nodes
     tree.add(Modes.of(np.full(len(s.starts), OPEN)))
-    while tree.left and relaxation.solved < last and perf_counter() < deadline:
+    while tree.has_open_nodes and relaxation.solved < last and perf_counter() < deadline:
         if tree.best is not None and tree.best.objective <= enough:
             break
         tree.expand()
@@ -86,32 +86,34 @@ class _Tree:
 
     def __init__(
         self,
-        pieces: Pieces,
+        pieces: PieceSolver,
         relaxation: Relaxation,
-        best: PieceAnswer | None,
+        best: PieceSolution | None,
         gap: float,
         tried: set[bytes] | None,
     ) -> None:
         self.pieces, self.relaxation = pieces, relaxation
         self.best, self.gap = best, gap
-        self.heap: list[tuple[float, int, Modes, Relaxed]] = []
-        self.children: list[tuple[float, int, Modes, Relaxed]] = []
+        self.heap: list[tuple[float, int, Modes, RelaxationSolution]] = []
+        self.children: list[tuple[float, int, Modes, RelaxationSolution]] = []
         self.ticket = count()
         self.tried = set() if tried is None else tried
         self.failed = math.inf  # least bound of nodes whose QP could not be solved
 
     @property
     def target(self) -> float:
-        """Bound from which on nodes are pruned."""
+        """Bound above which nodes are pruned."""
         if self.best is None:
             return math.inf
-        worth = max(self.best.objective, WORTHLESS * self.pieces.scale)
+        worth = max(self.best.objective, OBJECTIVE_RATIO_MIN * self.pieces.scale)
         return self.best.objective - self.gap * worth
 
-    def add(self, modes: Modes, parent: float = -math.inf, near: Relaxed | None = None) -> None:
+    def add(
+        self, modes: Modes, parent: float = -math.inf, start: RelaxationSolution | None = None
+    ) -> None:
         """Solve the relaxation of these decisions, and add the node unless it is pruned."""
         try:
-            relaxed = self.relaxation.solve(modes, near)
+            relaxed = self.relaxation.solve(modes, start)
         except ArithmeticError:
             self.failed = min(self.failed, parent)
             return
@@ -133,7 +135,7 @@ class _Tree:
         else:
             bound, _, modes, relaxed = heapq.heappop(self.heap)
         if bound >= self.target:
-            self.heap = [other for other in self.heap if other[0] < self.target]
+            self.heap = [node for node in self.heap if node[0] < self.target]
             return
         children = _decide(self.pieces, modes, relaxed)
         if not children:
@@ -146,28 +148,28 @@ class _Tree:
             self.children = []
 
     @property
-    def left(self) -> bool:
-        """Whether there are open nodes."""
+    def has_open_nodes(self) -> bool:
+        """True if there are open nodes."""
         return bool(self.heap or self.children)
 
     def proof(self) -> Proof:
         """Result of the search."""
-        left = min([bound for bound, *_ in (*self.heap, *self.children)] + [self.failed])
-        complete = left >= self.target
-        return Proof(self.best, min(left, self.target), complete)
+        open_bound = min([bound for bound, *_ in (*self.heap, *self.children)] + [self.failed])
+        complete = open_bound >= self.target
+        return Proof(self.best, min(open_bound, self.target), complete)
 
-    def _suggest(self, modes: Modes, relaxed: Relaxed) -> None:
+    def _suggest(self, modes: Modes, relaxed: RelaxationSolution) -> None:
         """Solve the piece next to the answer of a relaxation."""
-        decided = rounded(self.pieces, modes, relaxed.effort, relaxed.force)
+        decided = nearest_modes(self.pieces, modes, relaxed.effort, relaxed.force)
         if decided.key() in self.tried:
             return
         self.tried.add(decided.key())
         answer = self.pieces.solve(decided, force=relaxed.force, worth=self.target)
-        if answer is not None and self.pieces.better(answer, self.best):
+        if answer is not None and self.pieces.is_better(answer, self.best):
             self.best = answer
 
 
-def _decide(pieces: Pieces, modes: Modes, relaxed: Relaxed) -> list[Modes]:
+def _decide(pieces: PieceSolver, modes: Modes, relaxed: RelaxationSolution) -> list[Modes]:
     """Branches on the contact furthest from its law; none if all contacts obey theirs."""
     s = pieces.statement
     delta = pieces.delta(relaxed.effort, relaxed.force)
@@ -197,7 +199,9 @@ def _decide(pieces: Pieces, modes: Modes, relaxed: Relaxed) -> list[Modes]:
     return [modes.with_contact(i, SECTOR, sector=half) for half in halves]
 
 
-def _distance(pieces: Pieces, i: int, kind: int, force: np.ndarray, delta: np.ndarray) -> float:
+def _distance(
+    pieces: PieceSolver, i: int, kind: int, force: np.ndarray, delta: np.ndarray
+) -> float:
     """Violation of its law by an undecided contact, in units of energy."""
     s = pieces.statement
     n = s.starts[i]

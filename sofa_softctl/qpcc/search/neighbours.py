@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.qpcc.pieces.kernels import CONE, FORCE, SLIP
-from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
 from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, Modes
 
 
@@ -24,29 +24,29 @@ class Pivot(NamedTuple):
     """The modes beyond."""
 
 
-def pressing(pieces: Pieces, answer: PieceAnswer) -> list[Pivot]:
-    """Contacts with an active border, the largest multiplier first."""
-    found = []
+def active_pivots(pieces: PieceSolver, answer: PieceSolution) -> list[Pivot]:
+    """Return contacts with an active border, the largest multiplier first."""
+    pivots = []
     delta = pieces.delta(answer.effort, answer.force)
     largest = float(answer.dual.max(initial=0.0))
     for i in _in_order(-answer.dual):
         if answer.border[i] >= 0 and answer.dual[i] > 1e-9 * largest:
-            other = beyond(pieces, answer, int(answer.border[i]), i, delta)
-            found.append(Pivot(float(answer.dual[i]), i, other))
-    return found
+            modes = across_border(pieces, answer, int(answer.border[i]), i, delta)
+            pivots.append(Pivot(float(answer.dual[i]), i, modes))
+    return pivots
 
 
-def nearby(
-    pieces: Pieces, answer: PieceAnswer, *, but: Collection[int], count: int
+def near_pivots(
+    pieces: PieceSolver, answer: PieceSolution, *, but: Collection[int], count: int
 ) -> Iterator[Pivot]:
-    """Contacts near a border of their mode, the nearest first.
+    """Yield contacts near a border of their mode, the nearest first.
 
     An inactive contact may touch, a touching one be inactive, a sticking one slide, a sliding
     one stick. Their multiplier is given as 0.
 
     Args:
         pieces: The problem.
-        answer: Its answer on a piece.
+        answer: Solution on one of its pieces.
         but: Excluded contacts.
         count: Maximum number of contacts.
     """
@@ -58,7 +58,7 @@ def nearby(
     for i in [i for i in order if i not in but][:count]:
         touching = modes.kind[i] != INACTIVE
         border = FORCE if touching else -1
-        yield Pivot(0.0, i, beyond(pieces, answer, border, i, delta))
+        yield Pivot(0.0, i, across_border(pieces, answer, border, i, delta))
         if not touching or s.sticking or s.mu[i] == 0.0:
             continue
         if modes.kind[i] == SLIDING:
@@ -69,8 +69,10 @@ def nearby(
         gradient = gains[n[i] + 1 : n[i] + 3]
         size = math.hypot(*gradient)
         if size > 0.0:
-            ahead, even = -gradient / size, np.array([0.5, 0.5])
-            yield Pivot(0.0, i, modes.with_contact(i, SLIDING, direction=ahead, balance=even))
+            direction, balance = -gradient / size, np.array([0.5, 0.5])
+            yield Pivot(
+                0.0, i, modes.with_contact(i, SLIDING, direction=direction, balance=balance)
+            )
 
 
 def _in_order(values: np.ndarray) -> list[int]:
@@ -79,7 +81,7 @@ def _in_order(values: np.ndarray) -> list[int]:
     return list(np.argsort(np.round(values / size, 6), kind="stable"))
 
 
-def slip_gradient(pieces: Pieces, answer: PieceAnswer) -> np.ndarray:
+def slip_gradient(pieces: PieceSolver, answer: PieceSolution) -> np.ndarray:
     """Gain of the objective by slip of a contact, forces following.
 
     Returns:
@@ -97,8 +99,10 @@ def slip_gradient(pieces: Pieces, answer: PieceAnswer) -> np.ndarray:
     return gradient
 
 
-def beyond(pieces: Pieces, answer: PieceAnswer, border: int, i: int, delta: np.ndarray) -> Modes:
-    """The modes on the other side of a border; of a gap where `border` is GAP or -1."""
+def across_border(
+    pieces: PieceSolver, answer: PieceSolution, border: int, i: int, delta: np.ndarray
+) -> Modes:
+    """Return the modes on the other side of a border; of a gap if `border` is GAP or -1."""
     s, modes = pieces.statement, answer.modes
     n = s.starts[i]
     if border == FORCE:
@@ -108,21 +112,26 @@ def beyond(pieces: Pieces, answer: PieceAnswer, border: int, i: int, delta: np.n
     if border == CONE:
         friction = answer.force[n + 1 : n + 3]
         size = math.hypot(*friction)
-        ahead = -friction / size if size > 0.0 else np.array([1.0, 0.0])  # at the cone's tip
-        return modes.with_contact(i, SLIDING, direction=ahead, balance=np.array([0.0, 1.0]))
+        direction = -friction / size if size > 0.0 else np.array([1.0, 0.0])  # at the cone's tip
+        return modes.with_contact(i, SLIDING, direction=direction, balance=np.array([0.0, 1.0]))
     if not s.sticking and s.mu[i] > 0.0:
         slip = delta[n + 1 : n + 3]
         length = math.hypot(*slip)
         if length > 1e-6 * s.size:
-            ahead = slip / length
-            return modes.with_contact(i, SLIDING, direction=ahead, balance=np.array([1.0, 0.0]))
+            direction = slip / length
+            return modes.with_contact(i, SLIDING, direction=direction, balance=np.array([1.0, 0.0]))
     return modes.with_contact(i, STICKING)
 
 
-def rounded(
-    pieces: Pieces, modes: Modes, effort: np.ndarray, force: np.ndarray, *, sliding: bool = False
+def nearest_modes(
+    pieces: PieceSolver,
+    modes: Modes,
+    effort: np.ndarray,
+    force: np.ndarray,
+    *,
+    sliding: bool = False,
 ) -> Modes:
-    """Decided modes nearest to efforts and forces, such as those of a relaxation.
+    """Return the decided modes nearest to efforts and forces, as of a relaxation.
 
     Args:
         pieces: The problem.
@@ -145,15 +154,17 @@ def rounded(
         if s.sticking or s.mu[i] == 0.0:
             continue
         slip, friction = delta[n + 1 : n + 3], force[n + 1 : n + 3]
-        moved, limit = math.hypot(*slip), s.mu[i] * max(force[n], 0.0)
-        room = limit - math.hypot(*friction)
-        if modes.kind[i] != SECTOR and moved <= max(0.0 if sliding else room, small):
+        slip_size, limit = math.hypot(*slip), s.mu[i] * max(force[n], 0.0)
+        margin = limit - math.hypot(*friction)
+        if modes.kind[i] != SECTOR and slip_size <= max(0.0 if sliding else margin, small):
             continue
         # A relaxation's friction need not oppose the motion.
-        ahead = slip if sliding and moved > small else slip - friction
-        length = math.hypot(*ahead)
+        aim = slip if sliding and slip_size > small else slip - friction
+        length = math.hypot(*aim)
         if length <= small:
             continue
-        kind[i], direction[i] = SLIDING, ahead / length
-        balance[i] = np.array([moved, limit]) / (moved + limit) if moved + limit > 0.0 else 0.5
+        kind[i], direction[i] = SLIDING, aim / length
+        balance[i] = (
+            np.array([slip_size, limit]) / (slip_size + limit) if slip_size + limit > 0.0 else 0.5
+        )
     return Modes(kind, direction, balance, modes.sector)

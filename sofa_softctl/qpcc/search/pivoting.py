@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
 from sofa_softctl.qpcc.problem.modes import Modes
-from sofa_softctl.qpcc.search.neighbours import nearby, pressing
+from sofa_softctl.qpcc.search.neighbours import active_pivots, near_pivots
 
 
 class PivotStart(NamedTuple):
@@ -22,41 +22,41 @@ class PivotStart(NamedTuple):
     modes: Modes
     """Decided modes."""
     force: np.ndarray | None = None
-    """Contact forces near those of an answer in units of energy, shape (n_r,)."""
+    """Contact forces near a solution's, in units of energy, shape (n_r,)."""
     obeyed: bool = False
     """Whether these are the modes at the efforts of the last step, with these forces."""
 
 
-class Pivoted(NamedTuple):
+class PivotResult(NamedTuple):
     """Result of pivoting."""
 
-    best: PieceAnswer | None
+    best: PieceSolution | None
     """The best answer."""
     complete: bool
     """Whether all candidates were tried."""
 
 
 def pivot(
-    pieces: Pieces,
+    pieces: PieceSolver,
     starts: Iterable[PivotStart],
     *,
-    most: int,
+    pieces_max: int,
     flips: int = 0,
     tried: set[bytes] | None = None,
     deadline: float = math.inf,
-) -> Pivoted:
+) -> PivotResult:
     """Find a piece that no pivot of a single contact improves.
 
     A contact with an active border is a candidate; beyond the border the objective is lower, to
-    first order by its multiplier. Candidates are in a priority queue, those of the better answer
-    first, then those of the larger multiplier; no modes are tried twice; and only an answer that is
+    first order by its multiplier. Candidates are in a priority queue, ordered by the better
+    solution, then by the larger multiplier; no modes are tried twice; and only an answer that is
     better than the best one adds candidates. So the objective never rises, and it ends. All
     candidates of an answer are also tried at once, which speeds up large problems.
 
     Args:
         pieces: The problem.
         starts: Modes to start from, in order.
-        most: Maximum number of pieces.
+        pieces_max: Maximum number of pieces.
         flips: Contacts per answer that are tried beyond an inactive border, the nearest first.
         tried: Keys of modes that were tried; new ones are added.
         deadline: Reading of `perf_counter` after which it ends, once there is an answer [s].
@@ -65,9 +65,9 @@ def pivot(
         starts, the queue, and the set of modes that were tried.
     """
     tried = set() if tried is None else tried
-    best: PieceAnswer | None = None
+    best: PieceSolution | None = None
     ticket = count()
-    last = pieces.pieces + most
+    last = pieces.pieces + pieces_max
     for start in starts:
         queue = [(0, 0.0, next(ticket), start)]
         while queue:
@@ -75,34 +75,36 @@ def pivot(
             if modes.key() in tried and not obeyed:
                 continue
             if pieces.pieces >= last or (best is not None and perf_counter() > deadline):
-                return Pivoted(best, False)
+                return PivotResult(best, False)
             tried.add(modes.key())
             worth = math.inf if best is None else best.objective
             answer = pieces.solve(modes, force=force, worth=worth, obeyed=obeyed)
-            if answer is None or not pieces.better(answer, best):
+            if answer is None or not pieces.is_better(answer, best):
                 continue
             best = answer
             rank = -pieces.pieces  # the latest improvement is the best answer
-            pressed = pressing(pieces, answer)
-            if len(pressed) > 1:
-                everything = answer.modes
-                for step in pressed:
-                    everything = _switched(everything, step.modes, step.contact)
-                jointly = PivotStart(everything, answer.force)
-                heapq.heappush(queue, (rank, -math.inf, next(ticket), jointly))
-            others = nearby(pieces, answer, but={step.contact for step in pressed}, count=flips)
-            for order, step in enumerate((*pressed, *others)):
+            active_steps = active_pivots(pieces, answer)
+            if len(active_steps) > 1:
+                joint_modes = answer.modes
+                for step in active_steps:
+                    joint_modes = _with_mode_of(joint_modes, step.modes, step.contact)
+                joint_start = PivotStart(joint_modes, answer.force)
+                heapq.heappush(queue, (rank, -math.inf, next(ticket), joint_start))
+            near_steps = near_pivots(
+                pieces, answer, but={step.contact for step in active_steps}, count=flips
+            )
+            for order, step in enumerate((*active_steps, *near_steps)):
                 heapq.heappush(
                     queue, (rank, float(order), next(ticket), PivotStart(step.modes, answer.force))
                 )
-    return Pivoted(best, True)
+    return PivotResult(best, True)
 
 
-def _switched(modes: Modes, other: Modes, contact: int) -> Modes:
+def _with_mode_of(modes: Modes, source: Modes, contact: int) -> Modes:
     """The modes with one contact as in `other`."""
     return modes.with_contact(
         contact,
-        int(other.kind[contact]),
-        direction=other.direction[contact],
-        balance=other.balance[contact],
+        int(source.kind[contact]),
+        direction=source.direction[contact],
+        balance=source.balance[contact],
     )

@@ -14,19 +14,19 @@ from sofa_softctl.qpcc.problem.modes import OPEN, SECTOR, Modes
 from sofa_softctl.qpcc.search import relaxation_kernels as kernels
 from sofa_softctl.qpcc.search.relaxation_kernels import Convex
 
-PLANES = 24
+PLANES_MAX = 24
 """Maximum number of cone planes a contact. Fewer make bounds lower, not wrong."""
-CUTS = 8
+PLANE_ROUNDS_MAX = 8
 """Maximum rounds of cone planes in a relaxation. Fewer make its bound lower, not wrong."""
 ANCHOR = 1e-6
 """Regularisation of variables that the objective leaves free, relative to the scaled diagonal."""
 
 
-class Relaxed(NamedTuple):
+class RelaxationSolution(NamedTuple):
     """Answer of a relaxation, in units of energy."""
 
     bound: float
-    """Its objective: no answer with these decisions has a lower one."""
+    """Objective of the relaxation: no solution with these decisions has a lower one."""
     effort: np.ndarray
     """Shape (n,)."""
     force: np.ndarray
@@ -66,7 +66,7 @@ class Relaxation:
         norm[norm <= 1e-12 * norm.max(initial=0.0)] = norm.max(initial=0.0) or 1.0
         self.norm = norm
         self.rows = len(rows)
-        self.most = self.rows + PLANES * len(s.starts)
+        self.most = self.rows + PLANES_MAX * len(s.starts)
         self.G = np.zeros((self.most, n_z))
         self.G[: self.rows] = rows / norm[:, None]
         self.low = np.full(n_z + len(self.G), -np.inf)
@@ -79,20 +79,22 @@ class Relaxation:
         self._lows: dict[int, float] = {}
 
     @cached_property
-    def least(self) -> float:
-        """Lower bound of all answers; inf where it is not known, or there is none."""
+    def lower_bound(self) -> float:
+        """Lower bound of all solutions, or inf if it is not known or there is none."""
         try:
             relaxed = self.solve(Modes.of(np.full(len(self.statement.starts), OPEN)))
         except ArithmeticError:
             return math.inf
         return math.inf if relaxed is None else relaxed.bound
 
-    def solve(self, modes: Modes, near: Relaxed | None = None) -> Relaxed | None:
-        """The answer of the relaxation with these decisions; None if there is none.
+    def solve(
+        self, modes: Modes, parent: RelaxationSolution | None = None
+    ) -> RelaxationSolution | None:
+        """Return the solution of the relaxation with these decisions, or None.
 
         Args:
             modes: The decisions; sliding contacts have a sector.
-            near: The answer of a relaxation with fewer decisions.
+            parent: The answer of a relaxation with fewer decisions.
 
         Raises:
             ArithmeticError: the QP could not be solved.
@@ -101,14 +103,14 @@ class Relaxation:
         s = self.statement
         n, n_z = s.C.shape[0], len(self.scale)
         key, convex = self._objective(modes)
-        sectors = () if near is None else near.sectors
+        sectors = () if parent is None else parent.sectors
         sectors += self._sector_rows(modes, sectors)
         kernels.relaxation_limits(
             s, modes.kind, self.scale, self.norm, self.size, self.low, self.high
         )
         ends = n_z + np.array(sectors, dtype=np.int64)
         self.low[ends] = [self._lows[row] for row in sectors]
-        start = near.state if near is not None and near.open == key else convex.optimum
+        start = parent.state if parent is not None and parent.open == key else convex.optimum
         state = ActiveSet(*(array.copy() for array in start))
         outcome, v, bound, self.rows = kernels.solve_relaxation(
             s,
@@ -123,14 +125,14 @@ class Relaxation:
             self.high,
             self.rows,
             min(len(self.G), self.most),
-            CUTS,
+            PLANE_ROUNDS_MAX,
         )
         self.low[ends] = -np.inf
         if outcome == FAILED:
             raise ArithmeticError("The QP of a relaxation could not be solved.")
         if outcome == INFEASIBLE:
             return None
-        return Relaxed(bound, v[:n], v[n:], key, state, sectors)
+        return RelaxationSolution(bound, v[:n], v[n:], key, state, sectors)
 
     def _objective(self, modes: Modes) -> tuple[bytes, Convex]:
         """The objective of these decisions, and its key."""
@@ -144,15 +146,15 @@ class Relaxation:
                 raise ArithmeticError("The objective of a relaxation is not convex.")
         return key, self._objectives[key]
 
-    def _sector_rows(self, modes: Modes, known: tuple[int, ...]) -> tuple[int, ...]:
+    def _sector_rows(self, modes: Modes, known_rows: tuple[int, ...]) -> tuple[int, ...]:
         """Rows of the contacts that slide in a sector; new ones are added."""
-        found: list[int] = []
+        new_rows: list[int] = []
         for i in np.flatnonzero(modes.kind == SECTOR).tolist():
             key = (i, float(modes.sector[i, 0]), float(modes.sector[i, 1]))
             if key not in self._sectors:
                 self._sectors[key] = self._add_sector(*key)
-            found += [row for row in self._sectors[key] if row not in known]
-        return tuple(found)
+            new_rows += [row for row in self._sectors[key] if row not in known_rows]
+        return tuple(new_rows)
 
     def _add_sector(self, i: int, first: float, last: float) -> tuple[int, ...]:
         """Rows of a contact that slides between two angles.
@@ -164,13 +166,13 @@ class Relaxation:
         n, r = s.C.shape[0], s.starts[i]
         t = slice(r + 1, r + 3)
         motion = np.concatenate((s.C.T[t], s.W[t]), axis=1)  # (2, n_z), and s.d beside it
-        middle, half = 0.5 * (first + last), 0.5 * (last - first)
+        middle, half_angle = 0.5 * (first + last), 0.5 * (last - first)
         rows = []
         for angle, sign in ((first, 1.0), (last, -1.0)):
             across = sign * np.array([-math.sin(angle), math.cos(angle)])
             rows.append((across @ motion, -float(across @ s.d[t])))
             rows.append((self._plane(n + r, s.mu[i], angle), 0.0))
-        chord = -self._plane(n + r, s.mu[i] * math.cos(half), middle)
+        chord = -self._plane(n + r, s.mu[i] * math.cos(half_angle), middle)
         rows.append((chord, 0.0))
         return tuple(self._add(row, low) for row, low in rows)
 

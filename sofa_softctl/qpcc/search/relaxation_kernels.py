@@ -12,7 +12,7 @@ import numpy as np
 from sofa_softctl.base.jit import njit
 from sofa_softctl.qp.active_set import SOLVED, ActiveSet, dual_active_set, unlimited
 from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, STICKING, Statement
-from sofa_softctl.qpcc.pieces.small_algebra import applied, cholesky
+from sofa_softctl.qpcc.pieces.small_algebra import cholesky, times_vector
 
 
 class Convex(NamedTuple):
@@ -27,7 +27,7 @@ class Convex(NamedTuple):
     anchor: float
     """Regularisation of free variables, relative to the scaled Hessian's diagonal."""
     optimum: ActiveSet
-    """In the scaled variables v / (scale * size)."""
+    """Unconstrained optimum in the scaled variables v / (scale * size)."""
 
 
 @njit
@@ -42,7 +42,7 @@ def relaxed_objective(
 
     Args:
         s: The problem.
-        open_: Which contacts are open, shape (n_c,) of bool.
+        open_: True for open contacts, shape (n_c,).
         scale: Unit of each variable, shape (n_z,).
         size: Unit of length.
         center: Variables about which it is regularised, scaled, shape (n_z,).
@@ -84,13 +84,13 @@ def relaxed_objective(
     while weight > 1e-12 * strongest and not _convex_with(H, M, weight, anchor, scale, L):
         weight *= 0.25
     if weight > 1e-12 * strongest:
-        beyond = 4.0 * weight
+        upper = 4.0 * weight
         for _ in range(4):  # nearer to the largest one
-            middle = np.sqrt(weight * beyond)
+            middle = np.sqrt(weight * upper)
             if _convex_with(H, M, middle, anchor, scale, L):
                 weight = middle
             else:
-                beyond = middle
+                upper = middle
     else:
         weight = 0.0
         if not _convex_with(H, M, weight, anchor, scale, L):
@@ -110,7 +110,7 @@ def relaxed_objective(
 def _convex_with(
     H: np.ndarray, M: np.ndarray, weight: float, anchor: float, scale: np.ndarray, L: np.ndarray
 ) -> bool:
-    """Whether the scaled H + weight M is convex by a margin; L becomes its factor."""
+    """Return True if the scaled H + weight M is convex by a margin; L becomes its factor."""
     n = len(H)
     S = np.empty((n, n))
     for i in range(n):
@@ -143,14 +143,14 @@ def relaxation_limits(
         low[a], high[a] = s.lower[a] / unit, s.upper[a] / unit
     for c in range(len(kind)):
         r = s.starts[c]
-        apart, held = kind[c] == INACTIVE, kind[c] == STICKING
+        is_inactive, is_sticking = kind[c] == INACTIVE, kind[c] == STICKING
         for k in range(3 if s.mu[c] > 0.0 else 1):
             i, j = n + r + k, n_z + r + k
             zero = -s.d[r + k] / (norm[r + k] * size)
-            low[i] = 0.0 if apart or k == 0 else -np.inf
-            high[i] = 0.0 if apart else np.inf
-            low[j] = zero if held or k == 0 else -np.inf
-            high[j] = zero if held or (k == 0 and kind[c] > OPEN) else np.inf
+            low[i] = 0.0 if is_inactive or k == 0 else -np.inf
+            high[i] = 0.0 if is_inactive else np.inf
+            low[j] = zero if is_sticking or k == 0 else -np.inf
+            high[j] = zero if is_sticking or (k == 0 and kind[c] > OPEN) else np.inf
     for i in range(len(s.low)):
         unit = norm[n_r + i] * size
         low[n_z + n_r + i], high[n_z + n_r + i] = s.low[i] / unit, s.high[i] / unit
@@ -169,7 +169,7 @@ def solve_relaxation(
     low: np.ndarray,
     high: np.ndarray,
     rows: int,
-    most: int,
+    rows_max: int,
     rounds: int,
 ) -> tuple[int, np.ndarray, float, int]:
     """Optimum of a relaxation, from the final state of another one; cones get planes as needed.
@@ -184,9 +184,9 @@ def solve_relaxation(
         center: Variables about which it is regularised, scaled, shape (n_z,).
         G: Rows, of norm one over the scaled variables, and room for more, shape (most, n_z).
         low: Limits of variables and rows, shape (n_z + most,).
-        high: Their upper ends.
+        high: Upper limits of variables and rows, shape (n_z + rows_max,).
         rows: Rows so far.
-        most: Maximum number of rows.
+        rows_max: Maximum number of rows.
         rounds: Maximum number of rounds of new planes.
 
     Returns:
@@ -199,14 +199,16 @@ def solve_relaxation(
         if outcome != SOLVED:
             return outcome, v, value, rows
         v = a.x * scale * size
-        value, away, Hv = convex.constant, 0.0, applied(convex.H, v)
+        value, distance, Hv = convex.constant, 0.0, times_vector(convex.H, v)
         for j in range(n_z):
             value += 0.5 * v[j] * Hv[j] + convex.g[j] * v[j]
-            away += (a.x[j] - center[j]) ** 2
-        value -= 10.0 * convex.anchor * away * size * size  # the regularisation may have raised it
+            distance += (a.x[j] - center[j]) ** 2
+        value -= (
+            10.0 * convex.anchor * distance * size * size
+        )  # the regularisation may have raised it
         before = rows
         for c in range(len(kind)):
-            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows >= most:
+            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows >= rows_max:
                 continue
             r = n + s.starts[c]
             length = np.hypot(v[r + 1], v[r + 2])

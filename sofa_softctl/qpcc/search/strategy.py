@@ -10,109 +10,116 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces
+from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
 from sofa_softctl.qpcc.problem.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes, SearchOptions
 from sofa_softctl.qpcc.search.branch_and_bound import branch
-from sofa_softctl.qpcc.search.neighbours import rounded
+from sofa_softctl.qpcc.search.neighbours import nearest_modes
 from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 
 
 def suggested_starts(
-    pieces: Pieces, relaxation: Relaxation, best: PieceAnswer | None, pairs: Sequence[Hashable]
+    pieces: PieceSolver,
+    relaxation: Relaxation,
+    best: PieceSolution | None,
+    pairs: Sequence[Hashable],
 ) -> Iterator[PivotStart]:
-    """Modes nearest to relaxations of all contacts, of one body's, and of those of one pair.
+    """Yield modes nearest to relaxations of all contacts, of one body's, and of one pair's.
 
     A relaxation shows which contacts begin to slide together. The other contacts keep their modes
     of the best answer so far, or stick: a box that is pushed along a floor slides on it together
     with the fingers that hold it.
     """
-    of_pair = [np.array([pair == other for other in pairs]) for pair in dict.fromkeys(pairs)]
-    opened = [np.full(len(pairs), OPEN), np.full(len(pairs), TOUCHING)]
-    opened += [np.where(own, TOUCHING, STICKING) for own in _of_bodies(pairs)]
+    of_pair = [
+        np.array([pair == other_pair for other_pair in pairs]) for pair in dict.fromkeys(pairs)
+    ]
+    kinds_to_solve = [np.full(len(pairs), OPEN), np.full(len(pairs), TOUCHING)]
+    kinds_to_solve += [np.where(is_chosen, TOUCHING, STICKING) for is_chosen in _of_bodies(pairs)]
     if len(of_pair) > 1:
-        opened += [np.where(own, TOUCHING, STICKING) for own in of_pair]
+        kinds_to_solve += [np.where(is_chosen, TOUCHING, STICKING) for is_chosen in of_pair]
         if best is not None:
             kinds = np.where(best.modes.kind == SLIDING, TOUCHING, best.modes.kind)
-            opened += [np.where(own, OPEN, kinds) for own in of_pair]
-    for modes in map(Modes.of, opened):
+            kinds_to_solve += [np.where(is_chosen, OPEN, kinds) for is_chosen in of_pair]
+    for modes in map(Modes.of, kinds_to_solve):
         try:
             relaxed = relaxation.solve(modes)
         except ArithmeticError:
             continue
         if relaxed is not None:
             for sliding in (True, False):
-                at = relaxed.effort, relaxed.force
-                yield PivotStart(rounded(pieces, modes, *at, sliding=sliding), relaxed.force)
+                point = relaxed.effort, relaxed.force
+                yield PivotStart(
+                    nearest_modes(pieces, modes, *point, sliding=sliding), relaxed.force
+                )
 
 
 def _of_bodies(pairs: Sequence[Hashable]) -> list[np.ndarray]:
-    """The contacts of each body that touches several others but not all, bool (n_c,) each."""
-    found = []
+    """Return masks of each body's contacts, if it touches several others but not all, (n_c,)."""
+    masks = []
     bodies = dict.fromkeys(body for pair in pairs if isinstance(pair, tuple) for body in pair)
     for body in bodies:
-        own = np.array([isinstance(pair, tuple) and body in pair for pair in pairs])
-        touched = {pair for pair, mine in zip(pairs, own, strict=True) if mine}
-        if len(touched) > 1 and not own.all():
-            found.append(own)
-    return found
+        is_on_body = np.array([isinstance(pair, tuple) and body in pair for pair in pairs])
+        touching_pairs = {pair for pair, is_on in zip(pairs, is_on_body, strict=True) if is_on}
+        if len(touching_pairs) > 1 and not is_on_body.all():
+            masks.append(is_on_body)
+    return masks
 
 
 @dataclass(eq=False)
 class Multistart:
     """Best answer of pivoting from several starts."""
 
-    pieces: Pieces
+    pieces: PieceSolver
     enough: float
     """Objective at which an answer is good enough."""
     deadline: float
     """Reading of `perf_counter` at which to end [s]."""
     last: int
     """Number of solved pieces at which to end."""
-    best: PieceAnswer | None = None
+    best: PieceSolution | None = None
     complete: bool = True
     """Whether all starts and their candidates were tried."""
     tried: set[bytes] = field(default_factory=set)
     """Keys of modes that were tried."""
 
-    def go(self, starts: Iterable[PivotStart], flips: int) -> None:
+    def pivot_from(self, starts: Iterable[PivotStart], flips: int) -> None:
         """Pivot from further starts."""
         for start in starts:
             if self.best is not None and self.best.objective <= self.enough:
                 return
-            room = self.last - self.pieces.pieces
-            if room <= 0 or (self.best is not None and perf_counter() > self.deadline):
+            pieces_left = self.last - self.pieces.pieces
+            if pieces_left <= 0 or (self.best is not None and perf_counter() > self.deadline):
                 self.complete = False
                 return
-            found, ended = pivot(
+            solution, is_complete = pivot(
                 self.pieces,
                 [start],
-                most=room,
+                pieces_max=pieces_left,
                 flips=flips,
                 tried=self.tried,
                 deadline=self.deadline,
             )
-            self.complete = self.complete and ended
-            if found is not None and self.pieces.better(found, self.best):
-                self.best = found
+            self.complete = self.complete and is_complete
+            if solution is not None and self.pieces.is_better(solution, self.best):
+                self.best = solution
 
-    def poor(self, expected: float) -> bool:
-        """Whether there is no answer, or its objective is above the expected one."""
+    def is_worse_than(self, expected: float) -> bool:
+        """Return True if there is no solution, or its objective is above the expected one."""
         return self.best is None or self.best.objective > expected
 
 
-FAR = 3.0
-"""Ratio of the objective to the usual one from which on an object may be lost [-]."""
-GAIN = 0.1
+LOST_OBJECTIVE_RATIO = 3.0
+"""Ratio of the objective to the usual one above which an object may be lost [-]."""
+GAIN_MIN = 0.1
 """Relative gain of the objective over no motion up to which a search is not worth while [-]."""
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ModeSearchResult:
     """Result of a search."""
 
-    answer: PieceAnswer | None
-    """The best answer; None: no feasible modes were found."""
+    answer: PieceSolution | None
+    """Best solution, or None if no feasible modes were found."""
     converged: bool
     """Whether the strategy was completed."""
     strategy: str
@@ -129,23 +136,23 @@ class SearchContext:
 
     pairs: Sequence[Hashable]
     """The two bodies of each contact."""
-    recalled: PivotStart | None
+    last_start: PivotStart | None
     """Modes of the last step, if it had any of the contacts."""
-    surprised: bool
-    """Whether the last step lacked some of them."""
+    has_new_contacts: bool
+    """Whether the last step lacked some of the contacts."""
     expected: float
     """Objective above which an answer may be a poor local optimum."""
     usual: float
     """Objective before it rose. Where it is `FAR` above, the search is as long as without known
     contacts, until it reaches this."""
-    idle: Callable[[PieceAnswer], bool] = lambda answer: False
+    is_idle: Callable[[PieceSolution], bool] = lambda answer: False
     """Whether an answer is hardly better than no motion. Where that is so, or the objective is far
     above the usual one, and a relaxation admits a large gain, the search ignores the number of
     contacts."""
 
 
 def search_modes(
-    pieces: Pieces,
+    pieces: PieceSolver,
     options: SearchOptions,
     context: SearchContext,
     *,
@@ -154,7 +161,7 @@ def search_modes(
     enough: float = -math.inf,
     nodes: int | None = None,
     deadline: float = math.inf,
-) -> Found:
+) -> ModeSearchResult:
     """Best answer within the options.
 
     Args:
@@ -167,23 +174,23 @@ def search_modes(
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
     """
-    most = options.new_pieces if context.recalled is None else options.pieces
-    multistart = Multistart(pieces, enough, deadline, pieces.pieces + most)
+    pieces_max = options.new_pieces if context.last_start is None else options.pieces
+    multistart = Multistart(pieces, enough, deadline, pieces.pieces + pieces_max)
     search = _Strategy(options, context, Relaxation(pieces.statement, pieces.before), multistart)
     search.pivot(starts, resort)
-    effort = _Effort(nodes, options.gap, enough) if nodes is not None else search.effort()
+    node_limits = _NodeLimits(nodes, options.gap, enough) if nodes is not None else search.effort()
     best = multistart.best
-    if not effort.nodes or (best is not None and best.objective <= effort.enough):
-        settled = None if best is None else pieces.settled(best)
-        return Found(settled, multistart.complete, "pivoting")
-    return search.branch(effort)
+    if not node_limits.nodes or (best is not None and best.objective <= node_limits.enough):
+        solution = None if best is None else pieces.refine_to_optimum(best)
+        return ModeSearchResult(solution, multistart.complete, "pivoting")
+    return search.branch(node_limits)
 
 
-class _Effort(NamedTuple):
+class _NodeLimits(NamedTuple):
     """Limits of branch and bound."""
 
     nodes: int
-    """Maximum number of relaxations; 0: none."""
+    """Maximum number of relaxations; 0 = none."""
     gap: float
     """Gap (objective - bound) / objective at which it ends [-]."""
     enough: float
@@ -202,40 +209,42 @@ class _Strategy:
     def pivot(self, starts: Iterable[PivotStart], resort: Iterable[PivotStart]) -> None:
         """Pivot from the recalled modes, and from further starts while the answer is poor."""
         options, context, multistart = self.options, self.context, self.multistart
-        if context.recalled is not None:
-            multistart.go([context.recalled], options.warm_flips)
-        if context.surprised or multistart.poor(context.expected):
-            multistart.go(starts, options.flips)
+        if context.last_start is not None:
+            multistart.pivot_from([context.last_start], options.warm_flips)
+        if context.has_new_contacts or multistart.is_worse_than(context.expected):
+            multistart.pivot_from(starts, options.flips)
         if self._needs_starts:
-            multistart.go(self._suggested(), options.flips)
+            multistart.pivot_from(self._relaxation_starts(), options.flips)
         elif self._may_gain:
             multistart.last = max(multistart.last, multistart.pieces.pieces + options.pieces)
-            multistart.go(self._suggested(), options.flips)
+            multistart.pivot_from(self._relaxation_starts(), options.flips)
         if multistart.best is None:
             multistart.last = multistart.pieces.pieces + options.pieces
             for start in resort:
-                multistart.go([start], options.flips)
+                multistart.pivot_from([start], options.flips)
                 if multistart.best is not None:
                     break
 
-    def effort(self) -> _Effort:
+    def effort(self) -> _NodeLimits:
         """Limits of branch and bound, by the options and the answer of pivoting."""
         options, context, multistart = self.options, self.context, self.multistart
-        known, contacts = context.recalled is not None, len(context.pairs)
-        poor = multistart.poor(context.expected) and not self._slow
-        nodes = _nodes(options, contacts, known=known, poor=poor)
-        bounded = options.strategy == "auto" and not math.isfinite(options.budget)
-        lost = known and multistart.poor(FAR * context.usual)
-        if bounded and lost and nodes:
-            return _Effort(options.new_nodes, options.gap, max(multistart.enough, context.usual))
-        if bounded and not nodes and self._may_gain:
-            share = min(1.0, options.some / contacts) ** 3  # for the same time
-            few = known and not lost
-            nodes = options.few_nodes if few else int(share * options.new_nodes)
-            return _Effort(nodes, GAIN, multistart.enough)
-        return _Effort(nodes, options.gap, multistart.enough)
+        is_known, contacts = context.last_start is not None, len(context.pairs)
+        is_poor = multistart.is_worse_than(context.expected) and not self._is_slow
+        nodes = _nodes(options, contacts, is_known=is_known, is_poor=is_poor)
+        is_bounded = options.strategy == "auto" and not math.isfinite(options.budget)
+        is_lost = is_known and multistart.is_worse_than(LOST_OBJECTIVE_RATIO * context.usual)
+        if is_bounded and is_lost and nodes:
+            return _NodeLimits(
+                options.new_nodes, options.gap, max(multistart.enough, context.usual)
+            )
+        if is_bounded and not nodes and self._may_gain:
+            fraction = min(1.0, options.some / contacts) ** 3  # for the same time
+            has_few = is_known and not is_lost
+            nodes = options.few_nodes if has_few else int(fraction * options.new_nodes)
+            return _NodeLimits(nodes, GAIN_MIN, multistart.enough)
+        return _NodeLimits(nodes, options.gap, multistart.enough)
 
-    def branch(self, effort: _Effort) -> Found:
+    def branch(self, effort: _NodeLimits) -> ModeSearchResult:
         """Branch and bound, starting with the best answer of pivoting."""
         pieces, best = self.multistart.pieces, self.multistart.best
         proof = branch(
@@ -248,69 +257,73 @@ class _Strategy:
             tried=self.multistart.tried,
             deadline=self.multistart.deadline,
         )
-        auto = self.options.strategy == "auto"
-        ended = self.multistart.complete if auto else proof.complete
-        found = proof.best
-        if found is not None and found is not best:  # suggested by a relaxation
-            found = self._at_its_optimum(found)
-        found = None if found is None else pieces.settled(found)
-        return Found(found, ended, "exact", proof.bound, proof.complete)
+        is_auto = self.options.strategy == "auto"
+        is_complete = self.multistart.complete if is_auto else proof.complete
+        solution = proof.best
+        if solution is not None and solution is not best:  # suggested by a relaxation
+            solution = self._at_its_optimum(solution)
+        solution = None if solution is None else pieces.refine_to_optimum(solution)
+        return ModeSearchResult(solution, is_complete, "exact", proof.bound, proof.complete)
 
-    def _at_its_optimum(self, found: PieceAnswer) -> PieceAnswer:
+    def _at_its_optimum(self, solution: PieceSolution) -> PieceSolution:
         """The best answer of pivoting from another one."""
         pieces, deadline = self.multistart.pieces, self.multistart.deadline
-        start, flips = PivotStart(found.modes, found.force), self.options.warm_flips
-        most = self.options.pieces
-        descended, _ = pivot(pieces, [start], most=most, flips=flips, deadline=deadline)
-        return descended if descended is not None and pieces.better(descended, found) else found
+        start, flips = PivotStart(solution.modes, solution.force), self.options.warm_flips
+        pieces_max = self.options.pieces
+        improved, _ = pivot(pieces, [start], pieces_max=pieces_max, flips=flips, deadline=deadline)
+        return (
+            improved if improved is not None and pieces.is_better(improved, solution) else solution
+        )
 
-    def _suggested(self) -> Iterable[PivotStart]:
+    def _relaxation_starts(self) -> Iterable[PivotStart]:
         """Starts suggested by relaxations."""
         pieces, best = self.multistart.pieces, self.multistart.best
         return suggested_starts(pieces, self.relaxation, best, self.context.pairs)
 
     @property
-    def _sticking(self) -> bool:
-        """Whether contacts stick, so that their pieces are single QPs."""
+    def _is_sticking(self) -> bool:
+        """True if contacts stick, so that their pieces are single QPs."""
         return self.multistart.pieces.statement.sticking
 
     @property
-    def _slow(self) -> bool:
-        """Whether relaxations are too slow for so many contacts."""
+    def _is_slow(self) -> bool:
+        """True if relaxations are too slow for this number of contacts."""
         many = len(self.context.pairs) > self.options.some
-        return many and not self._sticking and self.options.strategy != "exact"
+        return many and not self._is_sticking and self.options.strategy != "exact"
 
     @property
     def _needs_starts(self) -> bool:
-        """Whether to ask relaxations for starts: the answer is poor, or contacts are new."""
-        poor = self.multistart.poor(self.context.expected) and not self._slow
-        return poor or (self.context.surprised and self._sticking)
+        """True if relaxations should suggest starts: the solution is poor, or contacts are new."""
+        poor = self.multistart.is_worse_than(self.context.expected) and not self._is_slow
+        return poor or (self.context.has_new_contacts and self._is_sticking)
 
     @property
     def _may_gain(self) -> bool:
-        """Whether the best answer moves nothing or is far off, and a large gain is possible."""
+        """True if the best solution moves nothing or is far off, and a large gain is possible."""
         best = self.multistart.best
         if best is None:
             return False
-        if not (FAR * self.context.usual < best.objective or self.context.idle(best)):
+        if not (
+            LOST_OBJECTIVE_RATIO * self.context.usual < best.objective or self.context.is_idle(best)
+        ):
             return False
-        return self.relaxation.least < (1.0 - GAIN) * best.objective
+        return self.relaxation.lower_bound < (1.0 - GAIN_MIN) * best.objective
 
 
-def _nodes(options: SearchOptions, contacts: int, *, known: bool, poor: bool) -> int:
+def _nodes(options: SearchOptions, contacts: int, *, is_known: bool, is_poor: bool) -> int:
     """Maximum number of relaxations of branch and bound.
 
     Args:
         options: Options of the search.
         contacts: Number of contacts.
-        known: Whether the last step had any of them.
-        poor: Whether pivoting found no answer as good as that of the last step, and relaxations
-            are not too slow.
+        is_known: Whether the last step had any of them.
+        is_poor: Whether pivoting found no solution as good as the last step's, and relaxations are
+            not too slow.
     """
     if options.strategy == "pivoting":
         return 0
     if options.strategy == "exact" or math.isfinite(options.budget):
         return options.nodes
-    if not known:
+    if not is_known:
         return options.new_nodes if contacts <= options.some else 0
-    return options.few_nodes if poor or contacts <= options.few else 0
+    return options.few_nodes if is_poor or contacts <= options.few else 0

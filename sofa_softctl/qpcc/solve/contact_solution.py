@@ -11,17 +11,17 @@ import numpy as np
 from sofa_softctl.qp.verified import VerifiedResult
 from sofa_softctl.qpcc.pieces.contact_law import complementarity, cone_violation, law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
-from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, mechanics_of, modes_at
+from sofa_softctl.qpcc.pieces.mechanics import Mechanics, build_mechanics, contact_forces, modes_at
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits
 from sofa_softctl.qpcc.problem.contacts import Contacts
 from sofa_softctl.qpcc.problem.limits import active_limits, effort_box, exceeded_limits, limits_of
 from sofa_softctl.qpcc.problem.modes import ContactWarm, Modes, SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solution import InverseSolution, status_of
-from sofa_softctl.qpcc.solve.step import Answered, Step, normal_sums
+from sofa_softctl.qpcc.solve.step import Step, VerifiedPiece, normal_sums
 from sofa_softctl.status import Status
 
-EXCEEDED = 1e-6
+REPORTED_EXCESS_MIN = 1e-6
 """Smallest reported excess of a limit, relative to `Mechanics.size` [-]."""
 
 
@@ -39,7 +39,7 @@ def solve_qpcc(
 
     Args:
         problem: The problem.
-        contacts: Its contacts, at least one.
+        contacts: Contacts of the problem, at least one.
         ask: Calls the QP solvers, see `solve_checked`.
         search: Options of the mode search.
         warm: `warm` of the last solution.
@@ -49,24 +49,24 @@ def solve_qpcc(
     Source: Coevoet, Escande, Duriez 2019, eqs. (5), (6) and section III-D.
     """
     start = perf_counter()
-    before = warm.effort if warm is not None else problem.effort_previous
-    if before.shape != (problem.n_a,):
-        warm, before = None, problem.effort_previous
-    before = np.clip(before, *effort_box(problem))
-    mechanics = mechanics_of(problem, contacts, before)
+    effort_before = warm.effort if warm is not None else problem.effort_previous
+    if effort_before.shape != (problem.n_a,):
+        warm, effort_before = None, problem.effort_previous
+    effort_before = np.clip(effort_before, *effort_box(problem))
+    mechanics = build_mechanics(problem, contacts, effort_before)
     minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
     limits = ProblemLimits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
-    step = Step(mechanics, limits, search, warm, before / mechanics.a_unit, ask)
+    step = Step(mechanics, limits, search, warm, effort_before / mechanics.a_unit, ask)
     step.deadline = middle + search.budget
-    answered = step.answer()
+    verified = step.answer()
     end = perf_counter()
-    return _solution(step, answered, held, tolerance, (middle - start, end - middle))
+    return _solution(step, verified, held, tolerance, (middle - start, end - middle))
 
 
 def _solution(
     step: Step,
-    answered: Answered | None,
+    answered: VerifiedPiece | None,
     held: np.ndarray,
     tolerance: float,
     times: tuple[float, float],
@@ -89,13 +89,13 @@ def _solution(
     limits = step.limits.limits
     relaxed: tuple[str, ...] = ()
     if answered is None or step.excess is not None:
-        margin = EXCEEDED * m.size
+        margin = REPORTED_EXCESS_MIN * m.size
         relaxed = exceeded_limits(p.names, limits, values, _margins(m, margin))
         relaxed += _exceeded_sums(step, force, margin)
     objective = 0.5 * float(np.square(p.effector_weight * error).sum())
     objective += _energy(m, effort, force)
     past = 0 if step.warm is None else step.warm.idle
-    idle = 1 + past if step.stays(effort, force, objective) else 0
+    idle = 1 + past if step.is_stalled(effort, force, objective) else 0
     return InverseSolution(
         effort=_frozen(np.clip(effort * m.a_unit, *effort_box(p))),
         displacement=_frozen(displacement),
@@ -106,7 +106,7 @@ def _solution(
             p.names,
             limits,
             values,
-            _margins(m, min(10.0 * tolerance * scale, EXCEEDED * m.size)),
+            _margins(m, min(10.0 * tolerance * scale, REPORTED_EXCESS_MIN * m.size)),
         ),
         relaxed=relaxed,
         objective=objective,
@@ -115,7 +115,7 @@ def _solution(
         solve_time=times[1],
         solver=qp_solver,
         message=" ".join(_notes(step, answered, law)),
-        warm=_remembered(
+        warm=_warm_start(
             m,
             modes,
             effort * m.a_unit,
@@ -132,9 +132,9 @@ def _solution(
         law_error=law,
         bound=_bound(step, answered, objective),
         gap=_gap(step, answered, objective),
-        strategy=step.found.strategy,
+        strategy=step.search_result.strategy,
         pieces=step.pieces,
-        converged=step.found.converged,
+        converged=step.search_result.converged,
     )
 
 
@@ -144,15 +144,15 @@ def _margins(m: Mechanics, margin: float) -> dict[str, np.ndarray]:
 
 
 def _energy(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
-    """The energy term of the objective [displacement^2]."""
+    """Return the energy term of the objective [displacement^2]."""
     if m.energy is None:
         return 0.0
     z = effort if len(m.energy) == len(effort) else np.concatenate((effort, force))
     return 0.5 * float(z @ m.energy @ z)
 
 
-def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]:
-    """Notes on an answer, or reasons why there is none, each once."""
+def _notes(step: Step, answered: VerifiedPiece | None, law: float) -> dict[str, None]:
+    """Return notes on a solution, or reasons why there is none, without repetitions."""
     notes: list[str] = []
     if answered is None:
         notes += [note for checked in step.answers for note in checked.notes]
@@ -175,7 +175,7 @@ def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]
             f"{-step.mechanics.indefinite:.1e} of the largest); it was lifted to zero. Is W "
             "symmetric?"
         )
-    if not step.found.converged:
+    if not step.search_result.converged:
         notes.append(
             f"The search ended early, after {step.pieces} pieces: raise `pieces`, `nodes` or "
             "`budget` of `SearchOptions`."
@@ -183,17 +183,17 @@ def _notes(step: Step, answered: Answered | None, law: float) -> dict[str, None]
     return dict.fromkeys(notes)
 
 
-def _bound(step: Step, answered: Answered | None, objective: float) -> float:
+def _bound(step: Step, answered: VerifiedPiece | None, objective: float) -> float:
     """Lower bound of the objective within all limits [displacement^2].
 
-    At least 0, as for a sum of squares; -inf where none was computed.
+    At least 0, as for a sum of squares; -inf if none was computed.
     """
-    if answered is None or step.excess is not None or step.found.bound == -math.inf:
+    if answered is None or step.excess is not None or step.search_result.bound == -math.inf:
         return -math.inf
-    return min(max(step.found.bound, 0.0), objective)
+    return min(max(step.search_result.bound, 0.0), objective)
 
 
-def _gap(step: Step, answered: Answered | None, objective: float) -> float:
+def _gap(step: Step, answered: VerifiedPiece | None, objective: float) -> float:
     """(objective - bound) / objective [-], inf without a bound.
 
     An objective below 1e-8 of the free motion's counts as that much.
@@ -201,14 +201,14 @@ def _gap(step: Step, answered: Answered | None, objective: float) -> float:
     bound, m = _bound(step, answered, objective), step.mechanics
     if bound == -math.inf:
         return math.inf
-    missing = objective - bound
-    worth = max(objective, 0.5e-8 * float(m.e_free @ m.e_free))
+    difference = objective - bound
+    scale = max(objective, 0.5e-8 * float(m.e_free @ m.e_free))
     return (
-        0.0 if missing <= 1e-7 * worth else missing / max(worth, 1e-300)
+        0.0 if difference <= 1e-7 * scale else difference / max(scale, 1e-300)
     )  # 1e-7: tolerance of the QPs
 
 
-def _status(answered: Answered | None, relaxed: Sequence[str]) -> Status:
+def _status(answered: VerifiedPiece | None, relaxed: Sequence[str]) -> Status:
     if answered is None:
         return Status.HELD
     return status_of(relaxed, [answered.checked])
@@ -220,24 +220,24 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 
 def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, ...]:
-    """Texts on sums of normal forces that are out of bounds."""
+    """Return texts on sums of normal forces that are out of bounds."""
     m = step.mechanics
     texts = []
     value = normal_sums(m, force)
-    for k, entry in enumerate(m.contacts.sums):
-        slack = margin * float(m.c_unit[m.contacts.starts[entry.contacts]].max(initial=0.0))
-        if value[k] < entry.minimum - slack:
+    for k, bound in enumerate(m.contacts.sums):
+        slack = margin * float(m.c_unit[m.contacts.starts[bound.contacts]].max(initial=0.0))
+        if value[k] < bound.minimum - slack:
             texts.append(
-                f"{entry.name}: normal force {entry.minimum - value[k]:.3g} below its minimum"
+                f"{bound.name}: normal force {bound.minimum - value[k]:.3g} below its minimum"
             )
-        elif value[k] > entry.maximum + slack:
+        elif value[k] > bound.maximum + slack:
             texts.append(
-                f"{entry.name}: normal force {value[k] - entry.maximum:.3g} above its maximum"
+                f"{bound.name}: normal force {value[k] - bound.maximum:.3g} above its maximum"
             )
     return tuple(texts)
 
 
-def _remembered(
+def _warm_start(
     m: Mechanics,
     modes: Modes,
     effort: np.ndarray,

@@ -12,12 +12,12 @@ from sofa_softctl.qpcc.problem.limits import Limit, effort_box
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.tracking_qp import InverseQP
 
-SLACK = 3e-9
+LIMIT_SLACK = 3e-9
 """Additional relaxation of a limit, in units of the scaled QP, so that rounding does not make
 the relaxed limits contradict each other."""
 
-TRADE = 1e-6
-"""Weight of tracking beside the violation where both must be done at once [-]."""
+TRACKING_WEIGHT = 1e-6
+"""Weight of tracking relative to the violation if both are minimised in one QP [-]."""
 
 
 def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tuple[QP, np.ndarray]:
@@ -30,7 +30,7 @@ def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tupl
 
     Args:
         problem: The inverse problem.
-        limits: Its limits.
+        limits: Limits of the problem.
 
     Returns:
         The QP in (z, t), and the scale: effort = scale * z [effort], shape (n_a,).
@@ -40,22 +40,24 @@ def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tupl
     C = u[:, None] * problem.W_aa * u
     rows, low, high = [np.empty((0, n_a))], [np.empty(0)], [np.empty(0)]
     for limit in limits:
-        if limit.hard:
+        if limit.is_hard:
             continue
-        kept = np.flatnonzero((limit.lower > -np.inf) | (limit.upper < np.inf))  # none for NaN
+        is_limited = np.flatnonzero(
+            (limit.lower > -np.inf) | (limit.upper < np.inf)
+        )  # none for NaN
         if limit.quantity == "effort":
             matrix, offset, unit = np.eye(n_a), np.zeros(n_a), u
         else:
             matrix, offset, unit = C, problem.delta_a_free, 1.0 / u
-        rows.append(matrix[kept])
-        low.append(((limit.lower - offset) / unit)[kept])
-        high.append(((limit.upper - offset) / unit)[kept])
+        rows.append(matrix[is_limited])
+        low.append(((limit.lower - offset) / unit)[is_limited])
+        high.append(((limit.upper - offset) / unit)[is_limited])
     R = np.concatenate(rows)  # (m, n_a)
     m = len(R)
     lower, upper = effort_box(problem)
-    free = np.full(m, np.inf)
-    lows = np.concatenate((lower / u, -free, *low))  # (n_a + m + m,)
-    highs = np.concatenate((upper / u, free, *high))
+    unlimited = np.full(m, np.inf)
+    lows = np.concatenate((lower / u, -unlimited, *low))  # (n_a + m + m,)
+    highs = np.concatenate((upper / u, unlimited, *high))
     size = max(float(lows.max()), -float(highs.min()))
     if size <= 0.0:
         size = 1.0
@@ -67,12 +69,12 @@ def build_violation_qp(problem: InverseProblem, limits: Iterable[Limit]) -> tupl
 def relax(
     problem: InverseProblem, limits: Iterable[Limit], built: InverseQP, effort: np.ndarray
 ) -> list[Limit]:
-    """The limits, widened to the least amount that `effort` satisfies.
+    """Return the limits, widened by the least amount that `effort` satisfies.
 
     Args:
         problem: The inverse problem.
-        limits: Its limits.
-        built: Its QP, for the scales.
+        limits: Limits of the problem.
+        built: QP of the problem, for the scales.
         effort: The effort that exceeds the limits the least [effort], shape (n_a,).
 
     Returns:
@@ -80,15 +82,15 @@ def relax(
     """
     values = {"effort": effort, "displacement": problem.W_aa @ effort + problem.delta_a_free}
     scales = {"effort": built.effort_scale, "displacement": built.displacement_scale}
-    widened = []
+    relaxed = []
     for limit in limits:
-        if not limit.hard:
-            value, slack = values[limit.quantity], SLACK * scales[limit.quantity]
+        if not limit.is_hard:
+            value, slack = values[limit.quantity], LIMIT_SLACK * scales[limit.quantity]
             lower = np.minimum(limit.lower, value - slack)  # NaN stays NaN: no limit
             upper = np.maximum(limit.upper, value + slack)
             limit = limit._replace(lower=lower, upper=upper)
-        widened.append(limit)
-    return widened
+        relaxed.append(limit)
+    return relaxed
 
 
 def add_tracking(violation: QP, scale: np.ndarray, built: InverseQP) -> QP:
@@ -109,7 +111,7 @@ def add_tracking(violation: QP, scale: np.ndarray, built: InverseQP) -> QP:
     n_a = len(scale)
     d = scale / built.effort_scale
     H_tracking = d[:, None] * built.qp.H * d
-    weight = TRADE / max(H_tracking.diagonal().max(), np.finfo(float).tiny)
+    weight = TRACKING_WEIGHT / max(H_tracking.diagonal().max(), np.finfo(float).tiny)
     H, g = violation.H.copy(), violation.g.copy()
     H[:n_a, :n_a] = weight * H_tracking
     g[:n_a] = weight * d * built.qp.g

@@ -34,8 +34,8 @@ class InverseSolution:
     """Solved, closest feasible, fallback, or held; the worst of those that apply."""
     kkt_residual: float
     """Largest violation of the optimality conditions, relative to the free motion [-]: of the QP
-    scaled by `tracking_qp.build_qp`, see `qp.kkt_residual`. Of a least-violation answer, the larger
-    one of its two QPs. Of a held command, that of the last rejected answer, inf without one."""
+    scaled by `tracking_qp.build_qp`, see `qp.kkt_residual`. For a least-violation solution, the
+    larger one of its two QPs; for a held command, the last rejected solution's, or inf."""
     active: tuple[str, ...]
     """Limits that are reached, such as "cable L0: effort at its minimum"."""
     relaxed: tuple[str, ...]
@@ -73,8 +73,8 @@ class InverseSolution:
     """Largest distance of a contact from its law, interpenetration included, in the same units,
     see `contact_law.law_error` [-]."""
     bound: float = -math.inf
-    """Lower bound of the objective over all efforts and contact modes [displacement^2]. -inf: none
-    was computed."""
+    """Lower bound of the objective over all efforts and contact modes [displacement^2], or -inf if
+    none was computed."""
     gap: float = math.inf
     """(objective - bound) / objective [-]. 0: the answer is proven to be the best one."""
     strategy: str = ""
@@ -86,21 +86,21 @@ class InverseSolution:
 
     @property
     def within_limits(self) -> bool:
-        """Whether an answer was found, of whichever solver, that keeps all limits."""
+        """True if any solver found a solution within all limits."""
         return self.status is not Status.HELD and not self.relaxed
 
 
 def status_of(relaxed: Sequence[str], answers: Iterable[VerifiedResult]) -> Status:
-    """Status of an answer.
+    """Return the status of a solution.
 
     Args:
-        relaxed: Limits that it exceeds.
-        answers: Results of the QP solvers that it is made of.
+        relaxed: Limits that the solution exceeds.
+        answers: Results of the QP solvers on which it is based.
     """
-    replaced = any(one.replaced for one in answers)
+    is_replaced = any(result.replaced for result in answers)
     return Status.worst(
         (
             Status.CLOSEST_FEASIBLE if relaxed else Status.SOLVED,
-            Status.FALLBACK if replaced else Status.SOLVED,
+            Status.FALLBACK if is_replaced else Status.SOLVED,
         )
     )

@@ -51,7 +51,7 @@ def solve(
         solver: Name of the QP solver that is called first: "daqp", "proxqp", "qpsolvers:NAME", or
             one that was registered with `qp.solvers.register`.
         fallback: Name of the solver that is called when the first one's answer is rejected; the
-            status is FALLBACK where its answer is taken.
+            status is FALLBACK if its solution is used.
         warm: `InverseSolution.warm` of the last step. It does not change the answer of a QP.
         held: Effort to hold if no answer can be trusted [effort], shape (n_a,). Default:
             `problem.effort_previous`. It is clipped to the effort bounds.
@@ -61,7 +61,7 @@ def solve(
     Returns:
         The efforts, their status and residuals.
     """
-    held = _held(problem, held)
+    held = _checked_effort(problem, held)
     solvers = (solver,) if fallback == solver else (solver, fallback)
     ask = partial(solve_checked, solvers=solvers, tolerance=tolerance)
     if problem.contacts is not None and problem.contacts.n_c:
@@ -94,7 +94,7 @@ def solve(
     return _solution(problem, limits, built, effort, held, answers, tolerance, times)
 
 
-def _held(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
+def _checked_effort(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
     if held is None:
         return problem.effort_previous
     effort = np.asarray(held, dtype=float)
@@ -107,8 +107,8 @@ def _held(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
 
 def _within_bounds(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
     lower, upper = effort_box(problem)
-    within: np.ndarray = np.minimum(np.maximum(effort, lower), upper)
-    return within
+    clipped: np.ndarray = np.minimum(np.maximum(effort, lower), upper)
+    return clipped
 
 
 def _least_violation(
@@ -118,7 +118,7 @@ def _least_violation(
     ask: Callable[..., VerifiedResult],
     answers: list[VerifiedResult],
 ) -> np.ndarray | None:
-    """Least violation first, then the best tracking with it; else both at once.
+    """Minimise the violation, then tracking within it; if that fails, both in one QP.
 
     Returns:
         The effort [effort], shape (n_a,), or None. All answers are added to `answers`.
@@ -150,8 +150,8 @@ def _solution(
     tolerance: float,
     times: tuple[float, float],
 ) -> InverseSolution:
-    """Solution with the effort, or else with the held one."""
-    solved = effort is not None
+    """Return the solution with this effort, or else with the held one."""
+    is_solved = effort is not None
     effort = _within_bounds(problem, held if effort is None else effort)
     displacement = problem.W_aa @ effort + problem.delta_a_free
     effector_error = problem.W_ea @ effort + problem.delta_e_free
@@ -165,7 +165,7 @@ def _solution(
     }
     active = active_limits(problem.names, limits, values, margins)
     relaxed = exceeded_limits(problem.names, limits, values, margins) if len(answers) > 1 else ()
-    if solved:
+    if is_solved:
         status = status_of(relaxed, answers)
         residual = max(answer.residual for answer in answers if answer.result is not None)
     else:

@@ -13,37 +13,42 @@ from sofa_softctl.qp.verified import VerifiedResult
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED, Statement
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_at
-from sofa_softctl.qpcc.pieces.piece import PieceAnswer, Pieces, final_qp
-from sofa_softctl.qpcc.pieces.statement import ProblemLimits, least_excess, tracking
+from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver, final_qp
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits, excess_statement, tracking_statement
 from sofa_softctl.qpcc.problem.limits import Limit
 from sofa_softctl.qpcc.problem.modes import INACTIVE, STICKING, ContactWarm, Modes, SearchOptions
 from sofa_softctl.qpcc.search.pivoting import PivotStart
-from sofa_softctl.qpcc.search.strategy import FAR, Found, SearchContext, search_modes
+from sofa_softctl.qpcc.search.strategy import (
+    LOST_OBJECTIVE_RATIO,
+    ModeSearchResult,
+    SearchContext,
+    search_modes,
+)
 
-WORSE = 1.1
-"""Rise of the objective over a step at which pivoting also starts anew [-]."""
-STILL = 1e-3
-"""Negligible change of the efforts, relative to them."""
-NOTHING = 1e-6
-"""The same, relative to the largest gap, in units of energy."""
-UNREACHED = 1e-6
-"""Objective above which the goal is not near, relative to that of the free motion."""
-NO_BETTER = 0.9
-"""Objective, relative to that of no motion, at which an answer counts as no motion."""
-PATIENCE = 30
+OBJECTIVE_RISE_MAX = 1.1
+"""Rise of the objective over a step above which pivoting also starts from new modes [-]."""
+EFFORT_CHANGE_TOLERANCE = 1e-3
+"""Negligible change of the efforts, relative to their size [-]."""
+EFFORT_CHANGE_FLOOR = 1e-6
+"""Negligible change of the efforts, relative to the largest gap in units of energy [-]."""
+NEAR_GOAL_OBJECTIVE = 1e-6
+"""Objective below which the goal is near, relative to the free motion's objective [-]."""
+NO_MOTION_RATIO_MIN = 0.9
+"""Objective relative to no motion's, above which a solution counts as no motion [-]."""
+STALLED_STEPS_MAX = 30
 """Steps without motion after which efforts that begin to move the bodies are searched."""
-NO_EXCESS = 1e-8
+EXCESS_TOLERANCE = 1e-8
 """Excess of limits that counts as rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100
 """Maximum number of Gauss-Seidel sweeps for starts."""
-LESS = 1.001
+ENERGY_TIE_RATIO = 1.001
 """Ratio of two energies at which the first is larger [-]."""
-WIDER = 3e-7
+LIMIT_SLACK = 3e-7
 """Additional widening of limits that have to be exceeded [-]."""
 
 
-class Answered(NamedTuple):
-    """An answer that passed the check, in units of energy."""
+class VerifiedPiece(NamedTuple):
+    """A solution that passed the check, in units of energy."""
 
     modes: Modes
     effort: np.ndarray
@@ -67,9 +72,11 @@ class Step:
     deadline: float = math.inf
     answers: list[VerifiedResult] = field(default_factory=list)
     """Results of the QP solvers."""
-    found: Found = field(default_factory=lambda: Found(None, True, "pivoting"))
+    search_result: ModeSearchResult = field(
+        default_factory=lambda: ModeSearchResult(None, True, "pivoting")
+    )
     """Result of the search whose answer was accepted."""
-    excess: Found | None = None
+    excess: ModeSearchResult | None = None
     """Result of the search for the least excess, if the limits had to be exceeded."""
     pieces: int = 0
     """Number of solved pieces."""
@@ -77,132 +84,144 @@ class Step:
     """Starts, computed at first use."""
 
     def __post_init__(self) -> None:
-        self.past = None if self.warm is None else _recalled(self.mechanics, self.warm)
-        expected = math.inf if self.warm is None else WORSE * self.warm.objective
-        known = self.past is not None and self.past.known
-        self.expected = expected if known else -math.inf
-        self.usually = self.warm.usual if self.warm is not None and known else math.inf
+        self.past = None if self.warm is None else _last_contacts(self.mechanics, self.warm)
+        expected = math.inf if self.warm is None else OBJECTIVE_RISE_MAX * self.warm.objective
+        is_known = self.past is not None and self.past.has_any
+        self.expected = expected if is_known else -math.inf
+        self.usually = self.warm.usual if self.warm is not None and is_known else math.inf
 
     def usual(self, objective: float) -> float:
-        """Reference objective of the next step: it follows a rise by at most a tenth a step.
+        """Return the reference objective of the next step, which rises by at most a tenth per step.
 
-        Where an extended search found nothing below the last one, it is the objective itself.
+        If an extended search found nothing below the last one, it is the objective itself.
         """
-        if self.warm is None or objective > FAR * self.usually:
+        if self.warm is None or objective > LOST_OBJECTIVE_RATIO * self.usually:
             return objective
-        return min(objective, WORSE * self.warm.usual)
+        return min(objective, OBJECTIVE_RISE_MAX * self.warm.usual)
 
-    def answer(self) -> Answered | None:
-        """The best tracking within the limits, or else with the least excess of them."""
-        within = tracking(self.mechanics, self.limits)
-        if within is not None:
-            self.found = self._find(within)
-            answered = self._checked(within, self.found)
-            if answered is not None:
-                return answered
-        return self._least_excess(within)
+    def answer(self) -> VerifiedPiece | None:
+        """Return the best tracking within the limits, or else with the least excess of them."""
+        statement = tracking_statement(self.mechanics, self.limits)
+        if statement is not None:
+            self.search_result = self._search_modes(statement)
+            verified = self._verify(statement, self.search_result)
+            if verified is not None:
+                return verified
+        return self._least_excess(statement)
 
-    def _least_excess(self, within: Statement | None) -> Answered | None:
-        """Least excess of the limits, where no answer within them was found."""
-        beyond = least_excess(self.mechanics, self.limits)
-        if beyond is None:
+    def _least_excess(self, within: Statement | None) -> VerifiedPiece | None:
+        """Return the solution of least excess, if none within the limits was found."""
+        statement = excess_statement(self.mechanics, self.limits)
+        if statement is None:
             return None
-        excess = self._find(beyond, confirm=True)
+        excess = self._search_modes(statement, confirm=True)
         if excess.answer is None:
             return None
-        if within is not None and math.sqrt(excess.answer.objective) <= NO_EXCESS * self._size:
-            answered = self._tracked(within, excess)
+        if (
+            within is not None
+            and math.sqrt(excess.answer.objective) <= EXCESS_TOLERANCE * self._size
+        ):
+            answered = self._solve_tracking_from(within, excess)
             if answered is not None:
                 return answered
         self.excess = excess
-        widened = tracking(self.mechanics, _widened(self.mechanics, self.limits, excess.answer))
-        return None if widened is None else self._tracked(widened, excess)
+        widened = tracking_statement(
+            self.mechanics, _relax_limits(self.mechanics, self.limits, excess.answer)
+        )
+        return None if widened is None else self._solve_tracking_from(widened, excess)
 
-    def _tracked(self, statement: Statement, excess: Found) -> Answered | None:
-        """The best tracking from an answer on, or else that answer."""
+    def _solve_tracking_from(
+        self, statement: Statement, excess: ModeSearchResult
+    ) -> VerifiedPiece | None:
+        """Return the best tracking from a solution of least excess, or else that solution."""
         assert excess.answer is not None
         start = PivotStart(excess.answer.modes, excess.answer.force)
-        self.found = self._find(statement, start)
-        answered = self._checked(statement, self.found)
-        if answered is None:
-            self.found = Found(_as_tracking(statement, excess.answer), False, excess.strategy)
-            answered = self._checked(statement, self.found)
-        return answered
+        self.search_result = self._search_modes(statement, start)
+        verified = self._verify(statement, self.search_result)
+        if verified is None:
+            self.search_result = ModeSearchResult(
+                _as_tracking(statement, excess.answer), False, excess.strategy
+            )
+            verified = self._verify(statement, self.search_result)
+        return verified
 
     @property
     def _size(self) -> float:
         return self.mechanics.size
 
-    def _find(
+    def _search_modes(
         self, statement: Statement, start: PivotStart | None = None, *, confirm: bool = False
-    ) -> Found:
+    ) -> ModeSearchResult:
         """Search the modes of a statement; `confirm` that its least objective is not zero."""
         before = np.zeros(len(statement.lower))
         before[: len(self.before)] = self.before
-        pieces = Pieces(statement, before)
-        recalled = None
+        pieces = PieceSolver(statement, before)
+        last_start = None
         if start is not None:
-            recalled = start
-        elif self.past is not None and self.past.known:
-            recalled = PivotStart(self.past.modes, self.past.force)
+            last_start = start
+        elif self.past is not None and self.past.has_any:
+            last_start = PivotStart(self.past.modes, self.past.force)
         nodes: int | None = None
         if self.search.strategy != "exact":
             nodes = self.search.confirm_nodes if confirm else (None if start is None else 0)
         context = SearchContext(
             pairs=self.mechanics.contacts.pairs,
-            recalled=recalled,
-            surprised=start is None and self.past is not None and not self.past.complete,
+            last_start=last_start,
+            has_new_contacts=start is None and self.past is not None and not self.past.has_all,
             expected=math.inf if start is not None else (-math.inf if confirm else self.expected),
             usual=math.inf if start is not None or confirm else self.usually,
-            idle=self._idle if start is None and not confirm else _never,
+            is_idle=self._idle if start is None and not confirm else _never,
         )
-        found = search_modes(
+        result = search_modes(
             pieces,
             self.search,
             context,
             starts=self._starts(),
             resort=self._resort(),
-            enough=0.5 * (NO_EXCESS * self._size) ** 2 if confirm else -math.inf,
+            enough=0.5 * (EXCESS_TOLERANCE * self._size) ** 2 if confirm else -math.inf,
             nodes=nodes,
             deadline=self.deadline,
         )
         self.pieces += pieces.pieces
-        return found
+        return result
 
-    def _idle(self, answer: PieceAnswer) -> bool:
+    def _idle(self, answer: PieceSolution) -> bool:
         """Whether an answer moves nothing, and a search for motion is due.
 
         It is due where no contact was known, and after `PATIENCE` steps without motion, after
         twice as many, and so on.
         """
-        known = self.past is not None and self.past.known
-        rounds, rest = divmod(self.warm.idle, PATIENCE) if known and self.warm else (0, 0)
-        due = rest == 0 and rounds & (rounds - 1) == 0 and (rounds > 0 or not known)
-        return bool(due and self.stays(answer.effort, answer.force, answer.objective))
+        is_known = self.past is not None and self.past.has_any
+        rounds, remainder = (
+            divmod(self.warm.idle, STALLED_STEPS_MAX) if is_known and self.warm else (0, 0)
+        )
+        is_due = remainder == 0 and rounds & (rounds - 1) == 0 and (rounds > 0 or not is_known)
+        return bool(is_due and self.is_stalled(answer.effort, answer.force, answer.objective))
 
-    def stays(self, effort: np.ndarray, force: np.ndarray, objective: float) -> bool:
-        """Whether efforts are those of the step before, and no better, though the goal is not near.
+    def is_stalled(self, effort: np.ndarray, force: np.ndarray, objective: float) -> bool:
+        """Return True if efforts and objective stay as in the last step, and the goal is not near.
 
         Args:
-            effort: In units of energy, shape (n_a,).
+            effort: Efforts in units of energy, shape (n_a,).
             force: Contact forces, shape (n_r,).
-            objective: Their objective [displacement^2].
+            objective: Objective of these efforts [displacement^2].
         """
         m = self.mechanics
-        if objective <= UNREACHED * 0.5 * float(m.e_free @ m.e_free):
+        if objective <= NEAR_GOAL_OBJECTIVE * 0.5 * float(m.e_free @ m.e_free):
             return False
-        change, before = (float(np.linalg.norm(x)) for x in (effort - self.before, self.before))
-        if change > max(STILL * before, NOTHING * m.size):
+        change, effort_size = (
+            float(np.linalg.norm(x)) for x in (effort - self.before, self.before)
+        )
+        if change > max(EFFORT_CHANGE_TOLERANCE * effort_size, EFFORT_CHANGE_FLOOR * m.size):
             return False
         force, _ = contact_forces(m, self.before, force, sweeps=START_SWEEPS)
-        within = tracking(m, self.limits)
-        if within is None:
+        statement = tracking_statement(m, self.limits)
+        if statement is None:
             return False
-        residual = within.F_u @ self.before + within.F_c @ force + within.f
-        return bool(objective >= NO_BETTER * 0.5 * float(residual @ residual))
+        residual = statement.F_u @ self.before + statement.F_c @ force + statement.f
+        return bool(objective >= NO_MOTION_RATIO_MIN * 0.5 * float(residual @ residual))
 
     def _starts(self) -> Iterator[PivotStart]:
-        """See `_starts`; computed at first use."""
         if self.starts is None:
             self.starts = list(_starts(self.mechanics, self.before, self.past))
         yield from self.starts
@@ -210,24 +229,24 @@ class Step:
     def _resort(self) -> Iterator[PivotStart]:
         """Modes at the efforts of the last step, with fully converged forces.
 
-        Then the same with one contact in another mode, those nearest to it first: where contacts
-        nearly depend on each other, the modes of the weakest ones are uncertain.
+        Then the same with one contact in another mode, the nearest to it first: if contacts nearly
+        depend on each other, the modes of the weakest ones are uncertain.
         """
         m = self.mechanics
         force, _ = contact_forces(m, self.before)
         modes = modes_at(m, self.before, force)
         yield PivotStart(modes, force, obeyed=True)
         n = m.contacts.starts
-        near = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
-        for i in np.argsort(np.round(near / m.size, 6), kind="stable"):
-            other = STICKING if modes.kind[i] == INACTIVE else INACTIVE
-            yield PivotStart(modes.with_contact(i, other), force)
+        distance = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
+        for i in np.argsort(np.round(distance / m.size, 6), kind="stable"):
+            new_kind = STICKING if modes.kind[i] == INACTIVE else INACTIVE
+            yield PivotStart(modes.with_contact(i, new_kind), force)
 
-    def _checked(self, statement: Statement, found: Found) -> Answered | None:
-        """The answer as verified by a QP solver: the optimum of its piece."""
-        if found.answer is None:
+    def _verify(self, statement: Statement, result: ModeSearchResult) -> VerifiedPiece | None:
+        """Return the solution verified by a QP solver: the optimum of its piece."""
+        if result.answer is None:
             return None
-        m, answer = self.mechanics, found.answer
+        m, answer = self.mechanics, result.answer
         n_a = len(m.a_unit)
         final = final_qp(statement, answer)
         if final is None:
@@ -238,94 +257,94 @@ class Step:
             return None
         v = final.scale * checked.result.x
         effort, force = v[:n_a], final.X @ v + final.x
-        strays = law_error(m, effort, force).max() > max(LAW_ACCEPTED, answer.law)
-        if strays or effort @ effort > LESS * (answer.effort @ answer.effort):
+        is_off_law = law_error(m, effort, force).max() > max(LAW_ACCEPTED, answer.law)
+        if is_off_law or effort @ effort > ENERGY_TIE_RATIO * (answer.effort @ answer.effort):
             effort, force = (
                 answer.effort,
                 answer.force,
             )  # as good, and nearer to the law or of less energy
         scale = float(np.abs(final.scale).max())
-        return Answered(answer.modes, effort, force, checked, scale)
+        return VerifiedPiece(answer.modes, effort, force, checked, scale)
 
 
-def _as_tracking(within: Statement, kept: PieceAnswer) -> PieceAnswer:
-    """An answer within the limits, with its tracking objective."""
-    effort = kept.effort[: len(within.lower)]
-    residual = within.F_u @ effort + within.F_c @ kept.force + within.f
-    return replace(kept, effort=effort, objective=0.5 * float(residual @ residual))
+def _as_tracking(within: Statement, solution: PieceSolution) -> PieceSolution:
+    """Return a solution within the limits, with its tracking objective."""
+    effort = solution.effort[: len(within.lower)]
+    residual = within.F_u @ effort + within.F_c @ solution.force + within.f
+    return replace(solution, effort=effort, objective=0.5 * float(residual @ residual))
 
 
-def _never(answer: PieceAnswer) -> bool:
+def _never(answer: PieceSolution) -> bool:
     return False
 
 
-class Past(NamedTuple):
-    """Contacts of this step as the last one left them."""
+class LastContacts(NamedTuple):
+    """State of this step's contacts at the end of the last step."""
 
     modes: Modes
     force: np.ndarray
-    """In units of energy, shape (n_r,)."""
-    known: bool
-    """Whether the last step had any of them. New ones start inactive."""
-    complete: bool
-    """Whether it had all of them."""
+    """Contact forces in units of energy, shape (n_r,)."""
+    has_any: bool
+    """Whether the last step had any of the contacts; new ones start inactive."""
+    has_all: bool
+    """Whether the last step had all of the contacts."""
 
 
-def _starts(m: Mechanics, before: np.ndarray, past: Past | None) -> Iterator[PivotStart]:
-    """Starts: modes at the efforts of the last step, roughly converged, and all sticking.
+def _starts(m: Mechanics, before: np.ndarray, past: LastContacts | None) -> Iterator[PivotStart]:
+    """Yield starts: modes at the efforts of the last step, roughly converged, and all sticking.
 
-    The forces of contacts that depend on each other are not unique: those that start from the
-    forces of the last step may have no feasible piece where those that start from zero have one.
+    The forces of contacts that depend on each other are not unique: starting from the last step's
+    forces may lead to no feasible piece, while starting from zero does.
     """
-    for known in [None] if past is None else [past.force, None]:
-        force, _ = contact_forces(m, before, known, sweeps=START_SWEEPS)
+    for last_force in [None] if past is None else [past.force, None]:
+        force, _ = contact_forces(m, before, last_force, sweeps=START_SWEEPS)
         yield PivotStart(modes_at(m, before, force), force)
     yield PivotStart(Modes.of(np.full(m.contacts.n_c, STICKING)))
 
 
-def _recalled(m: Mechanics, warm: ContactWarm) -> Past:
-    """State of the contacts in the last step, by their identity."""
+def _last_contacts(m: Mechanics, warm: ContactWarm) -> LastContacts:
+    """Return the contacts' state in the last step, by their identity."""
     c = m.contacts
     modes = Modes.of(np.zeros(c.n_c, dtype=int))
     force = np.zeros(c.n_r)
-    known, complete = False, True
+    is_known, is_complete = False, True
     for i, identity in enumerate(c.identity):
         past = warm.contacts.get(identity)
         rows = slice(c.starts[i], c.starts[i] + (3 if m.rough[i] else 1))
         if past is None or len(past[3]) != rows.stop - rows.start:
-            complete = False
+            is_complete = False
             continue
-        known = True
+        is_known = True
         modes.kind[i], modes.direction[i], modes.balance[i], force[rows] = past
-    return Past(modes, force / m.c_unit, known, complete)
+    return LastContacts(modes, force / m.c_unit, is_known, is_complete)
 
 
-def _widened(m: Mechanics, limits: ProblemLimits, least: PieceAnswer) -> ProblemLimits:
-    """The limits, widened to the least amount that this answer satisfies."""
+def _relax_limits(m: Mechanics, limits: ProblemLimits, solution: PieceSolution) -> ProblemLimits:
+    """Return the limits, widened by the least amount that this solution satisfies."""
     n_a = len(m.a_unit)
-    effort, force = least.effort[:n_a], least.force
+    effort, force = solution.effort[:n_a], solution.force
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + m.problem.delta_a_free
-    slack = WIDER * max(m.size, math.sqrt(2.0 * least.objective))
+    slack = LIMIT_SLACK * max(m.size, math.sqrt(2.0 * solution.objective))
     values = {"effort": effort * m.a_unit, "displacement": displacement}
     slacks = {"effort": slack * m.a_unit, "displacement": slack / m.a_unit}
-    widened: list[Limit] = []
+    relaxed: list[Limit] = []
     for limit in limits.limits:
-        if not limit.hard:
+        if not limit.is_hard:
             value, margin = values[limit.quantity], slacks[limit.quantity]
             limit = limit._replace(
                 lower=np.minimum(limit.lower, value - margin),  # NaN stays NaN: no limit
                 upper=np.maximum(limit.upper, value + margin),
             )
-        widened.append(limit)
+        relaxed.append(limit)
     total, least_unit = normal_sums(m, force), slack * float(m.c_unit.max())
     return ProblemLimits(
-        widened,
+        relaxed,
         np.minimum(limits.sum_minimum, total - least_unit),
         np.maximum(limits.sum_maximum, total + least_unit),
     )
 
 
 def normal_sums(m: Mechanics, force: np.ndarray) -> np.ndarray:
-    """The sums of normal forces that are bounded [effort], one for each of `Contacts.sums`."""
+    """Return the bounded sums of normal forces [effort], one for each of `Contacts.sums`."""
     normal = (force * m.c_unit)[m.contacts.starts]
-    return np.array([normal[entry.contacts].sum() for entry in m.contacts.sums])
+    return np.array([normal[bound.contacts].sum() for bound in m.contacts.sums])

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.qp.problem import QP
-from sofa_softctl.qpcc.problem.limits import Ranges, intersect, limits_of
+from sofa_softctl.qpcc.problem.limits import IntersectedLimits, intersect, limits_of
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
-NO_EFFECT = 1e-12
-"""An actuator whose effect on the effectors, per square root of its own deformation energy, is
-below this fraction of the strongest one's is rounding of W."""
+EFFECT_RATIO_MIN = 1e-12
+"""Effect of an actuator on the effectors per square root of deformation energy, relative to the
+strongest one's, below which it is rounding of W [-]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class InverseQP:
     """Hessian of the energy term [displacement^2 / effort^2], shape (n_a, n_a). None = no term."""
 
 
-def build_qp(problem: InverseProblem, ranges: Ranges | None = None) -> InverseQP:
+def build_qp(problem: InverseProblem, ranges: IntersectedLimits | None = None) -> InverseQP:
     """Dimensionless and well scaled QP of an inverse problem.
 
     Each variable is scaled such that the Hessian's diagonal is one; each row such that its norm is
@@ -86,9 +86,11 @@ def _tracking(problem: InverseProblem) -> tuple[np.ndarray, np.ndarray]:
     Q = B.T @ B
     g = (problem.effector_weight * problem.delta_e_free) @ B
     compliance = problem.W_aa.diagonal()
-    without = Q.diagonal() < NO_EFFECT**2 * _strongest(Q.diagonal(), compliance) * compliance
-    if without.any():
-        Q[without] = Q[:, without] = g[without] = 0.0
+    has_no_effect = (
+        Q.diagonal() < EFFECT_RATIO_MIN**2 * _strongest(Q.diagonal(), compliance) * compliance
+    )
+    if has_no_effect.any():
+        Q[has_no_effect] = Q[:, has_no_effect] = g[has_no_effect] = 0.0
     return Q, g
 
 

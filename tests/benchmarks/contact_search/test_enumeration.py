@@ -9,7 +9,7 @@ from benchmarks.contact_search.interior_point import INFEASIBLE, SOLVED
 from benchmarks.contact_search.mode_solvers import NOT_CUT, descend, relax
 from sofa_softctl.qpcc.examples.contacts import contact_problems
 from sofa_softctl.qpcc.pieces.contact_law import law_error
-from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
+from sofa_softctl.qpcc.pieces.mechanics import build_mechanics, contact_forces
 from sofa_softctl.qpcc.problem.contacts import Law
 from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.solve.solve import solve
@@ -41,7 +41,7 @@ def excess(m, effort, force):
 def test_problems_solved_by_hand_have_their_answers(known):
     """1e-6: the gap that is asked for."""
     best = enumerate_modes(known.problem, gap=1e-7)
-    m = mechanics_of(known.problem, known.problem.contacts, np.zeros(known.problem.n_a))
+    m = build_mechanics(known.problem, known.problem.contacts, np.zeros(known.problem.n_a))
     effort, force = known.effort / m.a_unit, known.force / m.c_unit
     if np.isnan(force).any():
         force, _ = contact_forces(m, effort)
@@ -58,7 +58,7 @@ def value_at(problem, effort):
     Contact forces come from Gauss-Seidel, so nothing of the enumeration is used. The penalty is
     exact: its slope is far above that of the objective.
     """
-    m = mechanics_of(problem, problem.contacts, np.zeros(problem.n_a))
+    m = build_mechanics(problem, problem.contacts, np.zeros(problem.n_a))
     effort = np.clip(effort, problem.effort_min / m.a_unit, problem.effort_max / m.a_unit)
     force, error = contact_forces(m, effort)
     if error > 1e-7:
@@ -74,7 +74,7 @@ def test_no_sampled_efforts_are_better(seed):
     rng = np.random.default_rng([5, seed])
     problem = random_problem(rng, n_a=1 + seed % 2, n_c=1 + seed % 3, friction=0.3)
     best = enumerate_modes(problem)
-    m = mechanics_of(problem, problem.contacts, np.zeros(problem.n_a))
+    m = build_mechanics(problem, problem.contacts, np.zeros(problem.n_a))
     points = rng.uniform(-1.0, 4.0, size=(1500, problem.n_a)) / m.a_unit
     starts = sorted(points, key=lambda x: value_at(problem, x))[:4]
     options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 800}
@@ -91,7 +91,7 @@ def test_no_sampled_efforts_are_better(seed):
 def test_answers_obey_the_contact_law_and_all_limits(k):
     problem = random_contact_problem(1, k, 4)
     best = enumerate_modes(problem, nodes=1500)
-    m = mechanics_of(problem, problem.contacts, np.zeros(problem.n_a))
+    m = build_mechanics(problem, problem.contacts, np.zeros(problem.n_a))
     effort, force = best.effort / m.a_unit, best.force / m.c_unit
     size = state(problem).length
     assert law_error(m, effort, force).max() * m.size < 3e-8 * size

@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.cli.app import main
 from sofa_softctl.inverse.controller import InverseController
-from sofa_softctl.inverse.goals.verdict import shortfall
+from sofa_softctl.inverse.goals.verdict import break_down_error
 from sofa_softctl.inverse.rows.effectors import add_effector
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
@@ -193,7 +193,7 @@ def problem(**options):
 
 def parts_of(given, missing=(0.0, 0.0, 0.0)):
     answer = solve(given)
-    return shortfall(given, answer.effector_error, np.array(missing))
+    return break_down_error(given, answer.effector_error, np.array(missing))
 
 
 def test_what_no_actuator_moves_is_the_actuators_part():

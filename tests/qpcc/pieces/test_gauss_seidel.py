@@ -3,7 +3,7 @@ import pytest
 
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
-from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of
+from sofa_softctl.qpcc.pieces.mechanics import build_mechanics, contact_forces
 from sofa_softctl.qpcc.problem.contacts import Law
 from tests.support.random_contact_problems import random_problem
 
@@ -60,7 +60,7 @@ def test_the_forces_of_an_elastic_body_obey_coulombs_law(friction):
     rng = np.random.default_rng(2)
     for _ in range(20):
         problem = random_problem(rng, n_c=8, friction=friction, law=Law())
-        mechanics = mechanics_of(problem, problem.contacts, np.zeros(problem.n_a))
+        mechanics = build_mechanics(problem, problem.contacts, np.zeros(problem.n_a))
         effort = rng.uniform(0.0, 1.0, problem.n_a)
         force, error = contact_forces(mechanics, effort)
         assert error <= 1e-9

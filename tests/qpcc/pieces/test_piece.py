@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.qpcc.pieces.mechanics import contact_forces, mechanics_of, modes_at
-from sofa_softctl.qpcc.pieces.piece import Pieces, final_qp
-from sofa_softctl.qpcc.pieces.sequence import LAST_ROUNDS
-from sofa_softctl.qpcc.pieces.statement import ProblemLimits, tracking
+from sofa_softctl.qpcc.pieces.mechanics import build_mechanics, contact_forces, modes_at
+from sofa_softctl.qpcc.pieces.piece import PieceSolver, final_qp
+from sofa_softctl.qpcc.pieces.sequence import QPS_MAX_FINAL
+from sofa_softctl.qpcc.pieces.statement import ProblemLimits, tracking_statement
 from sofa_softctl.qpcc.problem.contacts import Law
 from sofa_softctl.qpcc.problem.limits import limits_of
 from sofa_softctl.qpcc.problem.modes import SLIDING, SearchOptions
@@ -18,15 +18,15 @@ def sliding_piece(seed):
     """A random problem, its mechanics, pieces, and modes of which some slide; None: none slides."""
     rng = np.random.default_rng([31, seed])
     p = random_problem(rng, n_c=3, friction=float(rng.uniform(0.2, 1.0)), pull=False)
-    m = mechanics_of(p, p.contacts, p.effort_previous)
+    m = build_mechanics(p, p.contacts, p.effort_previous)
     effort = rng.normal(0.0, m.size, len(m.a_unit))
     force, error = contact_forces(m, effort)
     modes = modes_at(m, effort, force)
     if error > 1e-8 or not (modes.kind == SLIDING).any():
         return None
     none = np.array([])
-    statement = tracking(m, ProblemLimits(limits_of(p), none, none))
-    return m, Pieces(statement, np.zeros(len(statement.lower))), modes, force, rng
+    statement = tracking_statement(m, ProblemLimits(limits_of(p), none, none))
+    return m, PieceSolver(statement, np.zeros(len(statement.lower))), modes, force, rng
 
 
 def test_no_change_of_the_efforts_is_better_than_the_answer_of_a_sliding_piece():
@@ -38,7 +38,7 @@ def test_no_change_of_the_efforts_is_better_than_the_answer_of_a_sliding_piece()
         if piece is None:
             continue
         m, pieces, modes, force, rng = piece
-        answer = pieces.solve(modes, force=force, rounds=LAST_ROUNDS)
+        answer = pieces.solve(modes, force=force, rounds=QPS_MAX_FINAL)
         if answer is None:
             continue
         assert answer.law <= 1e-6

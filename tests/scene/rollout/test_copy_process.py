@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.aspects.look_ahead import CANDIDATES, GO_ON, roll_out
+from sofa_softctl.inverse.aspects.look_ahead import CANDIDATES, UNCHANGED, roll_out
 from sofa_softctl.scene.copies.rollout import CopyProcess
 from sofa_softctl.scene.session.session import Session
 
@@ -71,7 +71,7 @@ def test_a_rollout_in_another_process_is_what_the_scene_does_next():
     inverse = session.root.inverse
     copy = CopyProcess(session.root)
     state, path = copy.state(), inverse.getPathName()
-    other, errors = (copy.run(roll_out, state, path, c, 10) for c in (CANDIDATES[-1], GO_ON))
+    other, errors = (copy.run(roll_out, state, path, c, 10) for c in (CANDIDATES[-1], UNCHANGED))
     expected = []
     for _ in range(10):
         session.step()
