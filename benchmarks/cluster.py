@@ -23,7 +23,7 @@ from rich.table import Table
 
 from benchmarks.command import command_app
 from sofa_softctl.base.executors.cluster import ClusterExecutor
-from sofa_softctl.base.executors.cluster_client import connected
+from sofa_softctl.base.executors.cluster_client import connect_client
 from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.study.file import parse_study
 from sofa_softctl.batch.study.study import Study
@@ -110,7 +110,7 @@ def cluster_load(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         address, scheduler = stack.enter_context(_scheduler(folder))
-        client = connected(address)
+        client = connect_client(address)
         stack.callback(client.close)
         stack.enter_context(_workers(address, workers, threads, seconds))
         _wait_for(client, workers)

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from sofa_softctl.library import OptimalControlProblem, Variable
 from sofa_softctl.library.ocp.formulas import formulas
-from sofa_softctl.library.ocp.model import SLACK
+from sofa_softctl.library.ocp.model import LIMIT_SLACK
 from sofa_softctl.library.ocp.problem import Motion
 
 ACCURACY = 1e-10
@@ -93,7 +93,7 @@ class Checker:
         return Check(
             error=float(self._value("error", x, z, p)[0, 0]) / problem.tolerance,
             terminal=float(np.max(missed / problem.terminal_tolerances, initial=0.0)),
-            excess=float(np.max(-least / (SLACK * allowed), initial=0.0)),
+            excess=float(np.max(-least / (LIMIT_SLACK * allowed), initial=0.0)),
             inputs=max(beyond(u, problem.inputs), beyond(z, problem.design)),
         )
 

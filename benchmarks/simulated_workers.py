@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 from sofa_softctl.base.executors import cluster_worker
-from sofa_softctl.base.executors.packing import packed_back, unpacked
+from sofa_softctl.base.executors.packing import dump_original_paths, load_with_paths
 from sofa_softctl.base.executors.worker import answer_of, packed_answer
 from sofa_softctl.batch.execution.run_one import Task
 from sofa_softctl.batch.study.row import OK, Row
@@ -42,9 +42,9 @@ class _Simulated:
     def submit(self, call: Any, task: bytes) -> Future[bytes]:
         """See `Executor.submit`."""
         future: Future[bytes] = Future()
-        _, (work,), _ = unpacked(task)
+        _, (work,), _ = load_with_paths(task)
         answer = answer_of(partial(_row, work, self._seconds))
-        packed = packed_answer(answer, packed_back, unpacked)
+        packed = packed_answer(answer, dump_original_paths, load_with_paths)
         self._loop.call_soon_threadsafe(
             self._loop.call_later, self._seconds, future.set_result, packed
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from sofa_softctl.base.executors.retry import GOES_ON, lost_workers
+from sofa_softctl.base.executors.retry import CONTINUE_ADVICE, raise_worker_error
 from sofa_softctl.errors import SoftctlError
 
 Row = dict[str, str]
@@ -43,7 +43,7 @@ def completed_rows(
     count = len(wanted) - len(missing)
     if count and progress is not None:
         progress(count)
-    with lost_workers(GOES_ON), path.open("a", newline="") as file:
+    with raise_worker_error(CONTINUE_ADVICE), path.open("a", newline="") as file:
         writer = csv.DictWriter(file, header, restval="", lineterminator="\n")
         if not rows:
             file.truncate(0)

@@ -21,7 +21,7 @@ from typing import Any
 import pluggy
 
 from sofa_softctl import hooks
-from sofa_softctl.base.processes import Terminated, call_first_in_workers
+from sofa_softctl.base.processes import TerminationSignal, call_first_in_workers
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.errors import PluginError
@@ -170,7 +170,7 @@ def _exit_is_an_error(name: str) -> Iterator[None]:
     """Raise PluginError if a plugin calls exit(), so that it does not end the command."""
     try:
         yield
-    except Terminated:
+    except TerminationSignal:
         raise
     except SystemExit as ended:
         raise PluginError(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.record.record import read_record
 
@@ -438,7 +438,7 @@ def test_a_wrong_option_is_told(run_scene, arguments, message):
 
 def test_a_picture_that_cannot_be_written_is_told():
     with pytest.raises(SoftctlError, match=r"Cannot write '/dev/null/run\.png': "):
-        replacing(Path("/dev/null/run.png")).__enter__()
+        replace_atomically(Path("/dev/null/run.png")).__enter__()
 
 
 def test_a_missing_scene_file_is_told(softctl, tmp_path):

@@ -15,7 +15,7 @@ from scenes.flexible_loop.recording import Noise, record
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
+from sofa_softctl.identification.mechanism.signals import Angle, Force, GivenStart, Output
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.problem import load_problem
@@ -50,7 +50,7 @@ def stiff_chain() -> MechanismProblem:
     )
     outputs = tuple(Output(Angle(n), (Channel(n, "rad", 0.02),)) for n in ("a", "b"))
     torque = Force("a", Channel("torque", "N m", 0.0))
-    start = Given({"a": 0.4, "b": -0.4})
+    start = GivenStart({"a": 0.4, "b": -0.4})
     return MechanismProblem("two stiff rods", rods, 0.01, outputs, (torque,), start=start)
 
 

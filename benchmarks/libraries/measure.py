@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.compiled import CompiledProgram
 from benchmarks.libraries.paper_method import answer_blind, build_as_paper
 from scenes.elastic_arm.tasks import pick_and_place
-from sofa_softctl.base.executors.retry import in_order, lost_workers
+from sofa_softctl.base.executors.retry import in_order, raise_worker_error
 from sofa_softctl.library.building.build import Builder
 from sofa_softctl.library.building.verify import verify
 from sofa_softctl.library.motions.storage import LibraryFile
@@ -164,7 +164,7 @@ def measure_library(
     """
     begin, problem, found = perf_counter(), make(), []
     options = (make, tasks, compiled, successes, dict(building or {}))
-    with lost_workers("Start again, perhaps with fewer workers."):
+    with raise_worker_error("Start again, perhaps with fewer workers."):
         for rows in in_order(
             executor, measure_seed, range(seeds), *(repeat(each, seeds) for each in options)
         ):

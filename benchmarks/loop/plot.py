@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base import colors
-from sofa_softctl.base.axes import Axes, frame, legend_above, scale_positive
+from sofa_softctl.base.axes import Axes, legend_above, scale_positive, set_equal_limits
 from sofa_softctl.view.plots.figure import new_figure
 
 
@@ -85,6 +85,6 @@ def _plot_path(axes: Axes, fit: Any, across: int, up: int) -> None:
         axes.plot(y[:, across], y[:, up], "-", color=color, lw=1.2, label=label)
     axes.set_xlabel(f"{'xyz'[across]} [mm]")
     axes.set_ylabel(f"{'xyz'[up]} [mm]")
-    frame(axes, 1e3 * fit.measured[:, [across, up]])
+    set_equal_limits(axes, 1e3 * fit.measured[:, [across, up]])
     if across == 0:
         legend_above(axes)

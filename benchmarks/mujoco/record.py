@@ -12,7 +12,7 @@ from scipy.optimize import root
 from benchmarks.mujoco.mjcf import mjcf
 from benchmarks.mujoco.robots import Robot
 from sofa_softctl.errors import SimulationError
-from sofa_softctl.identification.mechanism.signals import Settled
+from sofa_softctl.identification.mechanism.signals import EquilibriumStart
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.recording import Recording
 
@@ -54,7 +54,9 @@ def record(robot: Robot, *, step: float = STEP, integrator: str = INTEGRATOR) ->
     model = load().MjModel.from_xml_string(
         mjcf(problem, robot.truth, step=step, integrator=integrator)
     )
-    start = _equilibrium(model) if isinstance(problem.start, Settled) else np.zeros(model.nq)
+    start = (
+        _equilibrium(model) if isinstance(problem.start, EquilibriumStart) else np.zeros(model.nq)
+    )
     middles = step * (np.arange(every * samples + 1) + 0.5)
     outputs = rollout([model], start, robot.forces(middles))[0, ::every]
     time = problem.dt * np.arange(samples + 1)

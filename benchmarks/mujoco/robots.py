@@ -17,7 +17,13 @@ from sofa_softctl.identification.mechanism.parts import (
     Spring,
 )
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output, Settled
+from sofa_softctl.identification.mechanism.signals import (
+    Angle,
+    EquilibriumStart,
+    Force,
+    GivenStart,
+    Output,
+)
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
 
@@ -157,7 +163,7 @@ def chain(
             Output(tip, tuple(Channel(f"tip.{a}", "m", MARKER_NOISE) for a in "xyz")),
         ),
         (Force("cart", Channel("pull", "N", force_noise)),),
-        start=Given() if released else Settled({n: 0.1 for n in names}),
+        start=GivenStart() if released else EquilibriumStart({n: 0.1 for n in names}),
     )
     return Robot(problem, np.array(list(truth.values())), forces)
 

@@ -14,7 +14,7 @@ from benchmarks.planning.cases import CASES, Case, mesh_of
 from sofa_softctl.surrogate.costs.line_dynamics import LineDynamics
 from sofa_softctl.surrogate.costs.step import step
 from sofa_softctl.surrogate.planning.planner import Iteration
-from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.correction import correct_until_accepted
 from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
 
@@ -166,7 +166,10 @@ def measure_planning(
         exact = _plan(scene, asked | {"exact": True}, progress, rehearsed=True)
         from_rest = _plan(scene, asked | {"exact": True}, progress)
         steps = {kind: _steps(plan) for kind, plan in found.items()}
-        first, final = accepted(default, corrections=0), accepted(default, progress=progress)
+        first, final = (
+            correct_until_accepted(default, corrections=0),
+            correct_until_accepted(default, progress=progress),
+        )
     return PlanningRow(
         radius=radius,
         case=case.name,

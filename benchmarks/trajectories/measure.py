@@ -13,7 +13,7 @@ import numpy as np
 
 from scenes.elastic_arm.problem import STIFFNESS
 from scenes.elastic_arm.tasks import GROUND, Goal, Ground, Posture, goals, pick_and_place
-from sofa_softctl.base.executors.retry import lost_workers, submit_again
+from sofa_softctl.base.executors.retry import raise_worker_error, submit_again
 from sofa_softctl.library.ocp.problem import Motion
 
 PAPER = {"rigid": 0.184, "variable": 0.127, "constant": 0.137}
@@ -218,7 +218,7 @@ def measure_energy(
         for future in as_completed(futures):
             take(futures[future], future.result())
 
-    with lost_workers("Start again, perhaps with fewer workers."):
+    with raise_worker_error("Start again, perhaps with fewer workers."):
         names = ("variable", "constant", "rigid")
         asked: dict[str, tuple[Any, ...]] = {
             name: (name, STIFFNESS, start, wanted, horizon, compiled) for name in names

@@ -16,7 +16,7 @@ from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Number, Point
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Feedback, Force, Output, Settled
+from sofa_softctl.identification.mechanism.signals import EquilibriumStart, Feedback, Force, Output
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.identification.model.problem import Problem
@@ -113,7 +113,7 @@ class LoopProblem(Problem):
             outputs=(Output(Point(baxter.JOINTS[-1], baxter.HAND), _hand()),),
             forces=tuple(Force(*pair) for pair in zip(baxter.JOINTS, _torques(), strict=True)),
             feedback=Feedback(baxter.JOINTS, _angles(), gain),
-            start=Settled(),
+            start=EquilibriumStart(),
             from_feedback=True,
             share=self.share,
             finer={"links": replace(self, links=2 * self.links)},

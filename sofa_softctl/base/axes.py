@@ -32,7 +32,7 @@ STYLE: dict[Any, Any] = {
 """matplotlib's rcParams of every plot."""
 DECADES_MAX = 6
 """Largest number of decades on a logarithmic axis."""
-ENTRIES = 16
+LEGEND_ENTRIES_MAX = 16
 """Largest number of entries in a legend."""
 
 
@@ -44,13 +44,13 @@ def legend_beside(axes: Axes, *, reverse: bool = False) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    if len(handles) > ENTRIES:
+    if len(handles) > LEGEND_ENTRIES_MAX:
         (blank,) = axes.plot([], [], " ")
         labels = [
-            *labels[: ENTRIES - 1],
-            f"and {len(labels) - ENTRIES + 1} more",
+            *labels[: LEGEND_ENTRIES_MAX - 1],
+            f"and {len(labels) - LEGEND_ENTRIES_MAX + 1} more",
         ]
-        handles = [*handles[: ENTRIES - 1], blank]
+        handles = [*handles[: LEGEND_ENTRIES_MAX - 1], blank]
     position = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
     axes.legend(handles, labels, reverse=reverse, **position)
 
@@ -109,7 +109,7 @@ def plane_of(*paths: np.ndarray) -> tuple[int, int]:
     return 0, 1
 
 
-def frame(axes: Axes, points: np.ndarray) -> None:
+def set_equal_limits(axes: Axes, points: np.ndarray) -> None:
     """Set limits with equal scales and a margin around points; no side is much longer.
 
     Args:
@@ -124,7 +124,7 @@ def frame(axes: Axes, points: np.ndarray) -> None:
     axes.set_aspect("equal", adjustable="box", anchor="C")
 
 
-def spans(flags: np.ndarray) -> list[tuple[int, int]]:
+def true_spans(flags: np.ndarray) -> list[tuple[int, int]]:
     """Return the first and last index of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]

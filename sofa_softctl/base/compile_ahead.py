@@ -199,9 +199,9 @@ def _helper_count() -> int:
     if number.isdecimal():
         return min(int(number), cores)
     if number:
-        from sofa_softctl.base.kernel_cache import say
+        from sofa_softctl.base.kernel_cache import print_once
 
-        say(f"{VARIABLE} is '{number}', expected a whole number from 0: it is not used.")
+        print_once(f"{VARIABLE} is '{number}', expected a whole number from 0: it is not used.")
     if not os.path.basename(sys.executable).startswith("python"):  # such as runSofa
         return 0
     return min(cores - 1, HELPERS_MAX)

@@ -17,14 +17,14 @@ os.umask(_UMASK)  # it can only be read by setting it
 
 
 @contextmanager
-def replacing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[Path]:
+def replace_atomically(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[Path]:
     """Yield a temporary name next to `path`; its file replaces `path` if the block succeeds.
 
     Args:
         path: The file to write; missing folders are created.
         error: Error to raise if it cannot be written.
     """
-    with writing(path, error):
+    with raise_write_errors(path, error):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}-", path.parent)
         os.close(handle)
@@ -42,7 +42,7 @@ def check_writable(path: Path) -> None:
 
     Missing folders are created.
     """
-    with writing(path):
+    with raise_write_errors(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
         if path.is_file():
@@ -57,7 +57,7 @@ def check_writable(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[None]:
+def raise_write_errors(path: Path, error: type[SoftctlError] = SoftctlError) -> Iterator[None]:
     """Raise an OSError of the block as `error`, which names the file and what to do."""
     try:
         yield

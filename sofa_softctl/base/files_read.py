@@ -62,7 +62,9 @@ def files_read(*imported: str) -> Iterator[set[str]]:
             file for file in files if isinstance(file, str)
         }  # Python may read .pyc files only
         paths |= {
-            path for path in map(os.path.realpath, opened_paths | imported_files) if counts(path)
+            path
+            for path in map(os.path.realpath, opened_paths | imported_files)
+            if is_project_file(path)
         }
         paths |= add_sibling_modules(imported)
 
@@ -77,7 +79,7 @@ def add_sibling_modules(files: Iterable[str]) -> set[str]:
     module_files = (getattr(module, "__file__", None) for module in modules)
     module_paths = {os.path.realpath(source) for source in module_files if isinstance(source, str)}
     siblings = {path for path in module_paths if path.startswith(folders)}
-    return {path for path in file_paths | siblings if counts(path)}
+    return {path for path in file_paths | siblings if is_project_file(path)}
 
 
 def files_below(folder: str | os.PathLike[str]) -> set[str]:
@@ -86,10 +88,10 @@ def files_below(folder: str | os.PathLike[str]) -> set[str]:
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
         paths |= {os.path.join(parent, name) for name in names if not name.startswith(".")}
-    return {path for path in map(os.path.realpath, paths) if counts(path)}
+    return {path for path in map(os.path.realpath, paths) if is_project_file(path)}
 
 
-def counts(path: str) -> bool:
+def is_project_file(path: str) -> bool:
     """Return True if a file is not part of Python, the system or an installed package."""
     excluded = (*_installed_folders(), os.path.realpath(tempfile.gettempdir()) + "/numba")
     return (

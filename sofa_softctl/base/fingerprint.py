@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.files_read import counts
+from sofa_softctl.base.files_read import is_project_file
 
 DIGITS = 30
 """Binary digits of a number that count: a relative change of 1e-9 [-]."""
@@ -95,14 +95,16 @@ class Fingerprint:
         if kind == "c":
             return self._sequence("complex", (array.real, array.imag))
         if kind == "f":
-            return _combine("reals", [shape, *rounded(array)])
+            return _combine("reals", [shape, *quantize(array)])
         if kind in "biu":
             integers = array.astype("<u8" if kind == "u" else "<i8")
             return _combine("whole numbers", [shape, integers.tobytes()])
         return _combine("array", [shape, self._digest(array.ravel().tolist())])
 
     def _function(self, function: FunctionType) -> bytes:
-        if not counts(function.__code__.co_filename) and _is_installed(function.__module__):
+        if not is_project_file(function.__code__.co_filename) and _is_installed(
+            function.__module__
+        ):
             return _combine("name", [_name(function).encode()])
         cells = [_cell(cell) for cell in function.__closure__ or ()]
         content = (function.__code__, function.__defaults__, function.__kwdefaults__, cells)
@@ -127,17 +129,17 @@ class Fingerprint:
         return self._sequence("object", content)
 
 
-def rounded(array: np.ndarray, *, least: float = 0.0) -> list[bytes]:
+def quantize(array: np.ndarray, *, magnitude_min: float = 0.0) -> list[bytes]:
     """Return the bytes of numbers rounded to `DIGITS` binary digits.
 
     Args:
         array: Numbers to round.
-        least: Magnitude below which all numbers are rounded to the same absolute precision.
+        magnitude_min: Magnitude below which all numbers are rounded to the same absolute precision.
     """
     a = np.asarray(array, float).ravel()
     is_finite = np.isfinite(a)
     finite_values = np.where(is_finite, a, 0.0)
-    _, exponent = np.frexp(np.maximum(np.abs(finite_values), least) * _BOUNDARY_SHIFT)
+    _, exponent = np.frexp(np.maximum(np.abs(finite_values), magnitude_min) * _BOUNDARY_SHIFT)
     mantissa = np.floor(np.ldexp(finite_values, DIGITS - exponent) + _BOUNDARY_SHIFT - 1.0)
     special = np.where(is_finite, 0, np.where(np.isnan(a), 3, np.where(a > 0.0, 1, 2)))
     return [part.astype("<i8").tobytes() for part in (exponent, mantissa, special)]
@@ -171,7 +173,7 @@ def _is_installed(module: str | None) -> bool:
     """Return True if a module is part of Python or of a package, or has no file."""
     loaded = sys.modules.get(module or "")
     file = getattr(loaded, "__file__", None)
-    return loaded is not None and module != "__main__" and not (file and counts(file))
+    return loaded is not None and module != "__main__" and not (file and is_project_file(file))
 
 
 def _cell(cell: Any) -> Any:

@@ -107,7 +107,7 @@ class KernelCache:
                 return
             except OSError as error:
                 self.is_usable = False
-                say(
+                print_once(
                     f"compiled kernels cannot be kept in {self.folder} ({_reason(error)}): later "
                     f"runs compile them again. Set {VARIABLE} to a folder that can be written."
                 )
@@ -327,7 +327,7 @@ def _reason(error: OSError) -> str:
 
 
 @functools.cache
-def say(text: str) -> None:
+def print_once(text: str) -> None:
     """Print a line once on standard error, to keep it apart from results."""
     print(f"sofa_softctl: {text}", file=sys.stderr)
 

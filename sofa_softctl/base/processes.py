@@ -36,7 +36,7 @@ def first_files() -> list[str]:
     return [file for name in _first for file in _files.get(name, ())]
 
 
-class Terminated(SystemExit, KeyboardInterrupt):
+class TerminationSignal(SystemExit, KeyboardInterrupt):
     """SIGTERM or SIGHUP, which ends the work as Ctrl-C does; exit status 128 + its number."""
 
     def __init__(self, number: int) -> None:
@@ -46,7 +46,7 @@ class Terminated(SystemExit, KeyboardInterrupt):
 
 def stopped_by(error: KeyboardInterrupt) -> str:
     """Return the cause that stopped the work: 'Ctrl-C', 'SIGTERM' or 'SIGHUP'."""
-    return error.signal if isinstance(error, Terminated) else "Ctrl-C"
+    return error.signal if isinstance(error, TerminationSignal) else "Ctrl-C"
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def interrupted_after() -> Iterator[None]:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Postpone every Ctrl-C to the end of the block, for work that must be completed.
 
     A block of `interrupted_after` inside it raises at the second Ctrl-C.
@@ -149,7 +149,7 @@ def _terminate(number: int, frame: object) -> None:
 
 
 def _stop(number: int) -> NoReturn:
-    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+    raise KeyboardInterrupt if number == signal.SIGINT else TerminationSignal(number)
 
 
 def _in_main_thread() -> bool:

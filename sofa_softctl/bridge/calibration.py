@@ -26,7 +26,7 @@ class Calibration:
     """Value at position 0 [device unit]."""
 
 
-def present(robot: RobotConfig) -> dict[str, Calibration]:
+def calibrations_of(robot: RobotConfig) -> dict[str, Calibration]:
     """Return signs and zeros of all actuators in a robot's file, by name."""
     tables: Mapping[str, Any] = tomllib.loads(robot.text)["actuators"]
     return {
@@ -35,7 +35,7 @@ def present(robot: RobotConfig) -> dict[str, Calibration]:
     }
 
 
-def calibrated(
+def recalibrate(
     actuator: ActuatorConfig, old: Calibration, position: float, *, reversed_: bool
 ) -> Calibration:
     """Return the calibration of an actuator that is at its rest pose.

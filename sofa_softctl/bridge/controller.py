@@ -125,7 +125,7 @@ class HardwareBridge(SceneController):
         if isinstance(config, RobotConfig):
             return config
         if not isinstance(config, str | os.PathLike):
-            options.wrong(self, "config", "the path of a robot's TOML file", config)
+            options.raise_invalid_option(self, "config", "the path of a robot's TOML file", config)
         try:
             return read_robot(config)
         except ConfigError as error:

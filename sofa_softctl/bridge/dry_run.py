@@ -11,7 +11,7 @@ DRY_RUN = "dry run: no motor moves"
 
 
 @contextmanager
-def noted(note: str) -> Iterator[None]:
+def annotate_errors(note: str) -> Iterator[None]:
     """Add a note, if any, to errors of the block."""
     try:
         yield

@@ -33,7 +33,7 @@ def slow_robot(robot: RobotConfig, speed: float) -> RobotConfig:
     return replace(robot, actuators=actuators, stream=stream)
 
 
-def widened(
+def with_wider_limits(
     robot: RobotConfig, excess_fraction: float, capabilities: Mapping[str, Capabilities]
 ) -> RobotConfig:
     """Return the robot with wider limits, before its zeros are calibrated.
@@ -67,7 +67,7 @@ def _with_wider_limits(
     return replace(actuator, position_min=lower, position_max=upper)
 
 
-class Hand:
+class ManualControl:
     """Moves actuators by hand; `tick` must be called repeatedly, also while nothing moves.
 
     Args:
@@ -144,7 +144,7 @@ class Hand:
 
 
 @contextmanager
-def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[Hand]:
+def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[ManualControl]:
     """Control a `slow_robot` by hand; it goes to `Hand.rest` at the end.
 
     Any error of the block, and Ctrl-C during the return, stops all devices immediately, where
@@ -160,7 +160,7 @@ def hand_on(robot: RobotConfig, *, dry_run: bool = False) -> Iterator[Hand]:
     """
     stream = Stream(robot, dry_run=dry_run)
     try:
-        hand = Hand(stream)
+        hand = ManualControl(stream)
         yield hand
         stream.finish(hand.rest)
     except BaseException as error:

@@ -40,7 +40,7 @@ def find_source(bridge: Any, source: Any) -> tuple[Any, list[Any]]:
     components = driven_by(source)
     if not components:
         value = getattr(source, "actuators", source)
-        options.wrong(bridge, "source", _EXPECTED, value)
+        options.raise_invalid_option(bridge, "source", _EXPECTED, value)
     return source, components
 
 
@@ -49,7 +49,9 @@ def _only_source(bridge: Any) -> tuple[Any, list[Any]]:
     controllers = [component for component in objects if driven_by(component)]
     if len(controllers) > 1:
         names = ", ".join(repr(component.getPathName()) for component in controllers)
-        options.wrong(bridge, "source", "the controller to follow", None, f"These drive: {names}.")
+        options.raise_invalid_option(
+            bridge, "source", "the controller to follow", None, f"These drive: {names}."
+        )
     if controllers:
         return controllers[0], driven_by(controllers[0])
     components = [
@@ -60,7 +62,9 @@ def _only_source(bridge: Any) -> tuple[Any, list[Any]]:
     ]
     if not components:
         advice = "Make the bridge after them."
-        options.wrong(bridge, "source", f"{_EXPECTED}, as the scene has none so far", None, advice)
+        options.raise_invalid_option(
+            bridge, "source", f"{_EXPECTED}, as the scene has none so far", None, advice
+        )
     return SimpleNamespace(actuators=components), components
 
 

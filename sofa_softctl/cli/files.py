@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from sofa_softctl.base.files import check_writable
-from sofa_softctl.base.processes import Terminated
+from sofa_softctl.base.processes import TerminationSignal
 from sofa_softctl.cli.options import parameters
 from sofa_softctl.errors import SceneError, SoftctlError, UsageError
 from sofa_softctl.plugins import user_frames
@@ -101,7 +101,7 @@ def exit_is_an_error(scene: Path) -> Iterator[None]:
     try:
         yield
     except SystemExit as ended:
-        if isinstance(ended, Terminated) or not user_frames(ended):
+        if isinstance(ended, TerminationSignal) or not user_frames(ended):
             raise  # by a signal; or of a library: standard output was closed
         error = SceneError(f"{scene} called exit({ended.code!r}). Raise an exception instead.")
         raise error.with_traceback(ended.__traceback__) from None

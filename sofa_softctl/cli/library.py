@@ -90,7 +90,7 @@ def build(
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.library.building import build as building
-    from sofa_softctl.library.building.forecast import estimated
+    from sofa_softctl.library.building.forecast import forecast_build
     from sofa_softctl.library.motions.storage import LibraryFile, check_for_library
     from sofa_softctl.library.ocp.problem import load_problem
     from sofa_softctl.library.ocp.shooting import Program
@@ -123,7 +123,7 @@ def build(
             processes(workers, cluster, files) as executor,
             show.console.status("building a small one"),
         ):
-            found = estimated(program, executor=executor, **options)
+            found = forecast_build(program, executor=executor, **options)
         tables.show_estimate(found, as_json=as_json)
         return
     with ExitStack() as stack:

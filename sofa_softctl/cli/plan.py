@@ -95,7 +95,7 @@ def plan(
     """
     from sofa_softctl.base.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
-    from sofa_softctl.surrogate.scene.correction import accepted
+    from sofa_softctl.surrogate.scene.correction import correct_until_accepted
     from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
     from sofa_softctl.view.terminal import plan as plan_tables
     from sofa_softctl.view.terminal import run as terminal
@@ -159,7 +159,7 @@ def plan(
             return
         watch = plan_tables.Watch(ready)
         line.update(watch)
-        found = accepted(ready.plan(watch.steps.append), progress=watch.say)
+        found = correct_until_accepted(ready.plan(watch.steps.append), progress=watch.say)
         if file is not None and (found.status.executable or anyway):
             found.write(file, anyway=anyway)
     if as_json:

@@ -26,13 +26,13 @@ def report(
     to: Annotated[Path, typer.Option(metavar="FILE.html", help="The page.")],
 ) -> None:
     """Write an HTML page of a run or a study: what went wrong, pictures, plots, versions."""
-    from sofa_softctl.base.files import replacing
+    from sofa_softctl.base.files import replace_atomically
 
     if to.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--to: expected FILE.html. Got: '{to}'.")
     check_outputs(reads=[what], to=to)
     text = _page(what)
-    with replacing(to) as temporary:
+    with replace_atomically(to) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="replace")
     typer.echo(f"Written: {to}")
 

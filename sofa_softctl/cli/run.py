@@ -176,10 +176,10 @@ def _check_record(path: Path | None) -> None:
 @contextmanager
 def _noted_dry_run() -> Iterator[None]:
     """Mark lines and recordings as those of a run in which no motor moves."""
-    from sofa_softctl.bridge.dry_run import DRY_RUN, noted
+    from sofa_softctl.bridge.dry_run import DRY_RUN, annotate_errors
     from sofa_softctl.view.words import prefixed
 
-    with prefixed(f"{DRY_RUN} | "), noted(DRY_RUN):
+    with prefixed(f"{DRY_RUN} | "), annotate_errors(DRY_RUN):
         yield
 
 

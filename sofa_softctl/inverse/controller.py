@@ -204,7 +204,7 @@ class InverseController(SceneController):
         self.goal_counter = self.outputs["goal"].getCounter()
         self._reset_state()
 
-    def _actuator_numbers(self, name: str, value: Any, allowed: options.Allowed) -> Any:
+    def _actuator_numbers(self, name: str, value: Any, allowed: options.NumberRange) -> Any:
         """Return one number for each actuator, or a single infinite one if there is no limit."""
         values = options.numbers(self, name, value, len(self.actuators), "actuator", allowed)
         return values if np.isfinite(values).any() else float(values[0])
@@ -217,7 +217,7 @@ class InverseController(SceneController):
     def _measured_displacements(self, measured: Any, lead: Any) -> MeasuredDisplacements | None:
         """Return the aspect of a real robot's motors, if their displacements are measured."""
         if (measured is None) != (lead is None):
-            options.wrong(self, "lead", "given with `measured`, and only then", lead)
+            options.raise_invalid_option(self, "lead", "given with `measured`, and only then", lead)
         if measured is None:
             return None
         from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
@@ -316,7 +316,9 @@ class InverseController(SceneController):
         elif name == "goal_distance":
             self.keep(goal_distance=options.number(self, name, value, options.POSITIVE))
         elif name in FIXED_OPTIONS and "rows" in vars(self):
-            options.wrong(self, name, "set when the controller is made, not later", value)
+            options.raise_invalid_option(
+                self, name, "set when the controller is made, not later", value
+            )
         else:
             super().__setattr__(name, value)
 

@@ -163,11 +163,11 @@ def _multiplier_warnings(controller: Any, factor: np.ndarray) -> list[str]:
         return []
     i, name, data, value, _ = limits[0]
     other_count = len({item[0] for item in limits}) - 1
-    others = f", like limits of {other_count} other actuators," if other_count else ""
+    like_others = f", like limits of {other_count} other actuators," if other_count else ""
     effort = driven.quantities[i].effort
     options = {name: _as_option(driven, name, factor) for _, name, *_ in limits}
     return [
-        f"{_limit_text(driven.components[i], data, value)}{others} limits SOFA's multiplier, which "
+        f"{_limit_text(driven.components[i], data, value)}{like_others} limits SOFA's multiplier, which "
         f"is {factor[i]:g} times the {effort} with this integrator and dt: here it means a "
         f"{effort} of {value.value / factor[i]:g}, and another one at another dt. Give the "
         f"controller {' and '.join(f'{name}={limit}' for name, limit in options.items())} instead."

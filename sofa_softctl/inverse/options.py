@@ -23,14 +23,16 @@ def checked_effectors(controller: Any, effectors: Any) -> list[list[Any]]:
     advice = "Write effectors=[effector], with effector = add_effector(node)."
     several = isinstance(effectors, list | tuple) and len(effectors)
     if not several or _is_row(effectors[0]):
-        options.wrong(controller, "effectors", EFFECTORS, effectors, advice)
+        options.raise_invalid_option(controller, "effectors", EFFECTORS, effectors, advice)
     for rows in effectors:
         three = isinstance(rows, list | tuple) and len(rows) == 3
         if not three or not all(map(_is_row, rows)) or not _are_axes(rows):
-            options.wrong(controller, "effectors", EFFECTORS, rows, advice)
+            options.raise_invalid_option(controller, "effectors", EFFECTORS, rows, advice)
     paths = [rows[0].getPathName() for rows in effectors]
     if twice := [path for path in paths if paths.count(path) > 1]:
-        options.wrong(controller, "effectors", f"{EFFECTORS}, each once", f"{twice[0]} twice")
+        options.raise_invalid_option(
+            controller, "effectors", f"{EFFECTORS}, each once", f"{twice[0]} twice"
+        )
     return [list(rows) for rows in effectors]
 
 
@@ -65,11 +67,11 @@ def checked_names(controller: Any, names: Any, actuators: int) -> tuple[str, ...
         return None
     expected = f"a list of texts, one for each of the {actuators} actuators"
     if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != actuators:
-        options.wrong(controller, "names", expected, names)
+        options.raise_invalid_option(controller, "names", expected, names)
     if not all(isinstance(name, str) and name for name in names):
-        options.wrong(controller, "names", expected, names)
+        options.raise_invalid_option(controller, "names", expected, names)
     if len(set(names)) < len(names):
-        options.wrong(controller, "names", f"{expected}, all different", names)
+        options.raise_invalid_option(controller, "names", f"{expected}, all different", names)
     return tuple(names)
 
 
@@ -95,7 +97,7 @@ def fixed_goal(controller: Any, goal: Any, effectors: int) -> np.ndarray:
         shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
         expected = f"a point of shape {shapes}, or a function of time that returns one"
         advice = "Give its position, such as state.position.value[0]." if _is_state(goal) else ""
-        options.wrong(controller, "goal", expected, goal, advice)
+        options.raise_invalid_option(controller, "goal", expected, goal, advice)
     return np.atleast_2d(points).copy()
 
 
@@ -129,6 +131,6 @@ def row_weights(controller: Any, weight: Any, effectors: int) -> np.ndarray:
             f"finite numbers >= 0: one, or shape ({effectors},) by effector, or ({effectors}, 3) "
             "by effector and axis"
         )
-        options.wrong(controller, "weight", expected, weight)
+        options.raise_invalid_option(controller, "weight", expected, weight)
     by_axis = weights[:, None] if weights.ndim == 1 else weights
     return np.array(np.broadcast_to(by_axis, (effectors, 3))).ravel()

@@ -11,12 +11,12 @@ from sofa_softctl.base import colors
 from sofa_softctl.base.axes import (
     Axes,
     Figure,
-    frame,
     legend_above,
     legend_beside,
     plane_of,
     scale_positive,
-    spans,
+    set_equal_limits,
+    true_spans,
 )
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.inverse.summary import contacts_of
@@ -84,7 +84,7 @@ def _plot_error(axes: Axes, history: History) -> None:
         shown = np.where(error[:, e] > 0.0, error[:, e], np.nan)  # a log axis has no zero
         axes.plot(history.time, shown, lw=1.3, label=label, **_line_style(e, count))
     label = "not solved"
-    for start, end in spans(history["status"] != "SOLVED"):
+    for start, end in true_spans(history["status"] != "SOLVED"):
         times = history.time[[start, end]]
         axes.axvspan(*times, color=colors.UNSOLVED, alpha=0.15, lw=0, label=label)
         label = "_"  # one entry in the legend
@@ -144,7 +144,7 @@ def _plot_path(axes: Axes, history: History) -> None:
     length = symbol(history.units, "length")
     axes.set_xlabel(f"{'xyz'[i]} [{length}]")
     axes.set_ylabel(f"{'xyz'[j]} [{length}]")
-    frame(axes, np.concatenate([goal, tip])[:, :, [i, j]].reshape(-1, 2))
+    set_equal_limits(axes, np.concatenate([goal, tip])[:, :, [i, j]].reshape(-1, 2))
     legend_above(axes)
 
 

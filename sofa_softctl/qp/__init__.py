@@ -12,7 +12,7 @@ __all__, __getattr__, __dir__ = public(
             "SparseQP",
             "SparseQPSolver",
             "kkt_residual",
-            "no_answer",
+            "no_solution",
         ],
         "verified": ["VerifiedResult", "solve_checked"],
     },

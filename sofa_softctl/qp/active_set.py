@@ -8,10 +8,10 @@ import numpy as np
 
 from sofa_softctl.base.jit import njit
 
-SOLVED, INFEASIBLE, WORTHLESS, FAILED = 0, 1, 2, 3
+SOLVED, INFEASIBLE, NOT_BETTER, FAILED = 0, 1, 2, 3
 """Outcome of a QP or a piece: solved; infeasible; no better than the known solution; not
 converged."""
-FEASIBLE = 1e-10
+ROW_TOLERANCE = 1e-10
 """Feasibility tolerance of a scaled row."""
 
 
@@ -38,7 +38,7 @@ class ActiveSet(NamedTuple):
 
 
 @njit(inner=True, separate=True)
-def unlimited(L: np.ndarray, g: np.ndarray) -> ActiveSet:
+def unconstrained_optimum(L: np.ndarray, g: np.ndarray) -> ActiveSet:
     """Return the optimum of 1/2 x^T L L^T x + g^T x without limits."""
     n = len(g)
     J, x = np.zeros((n, n)), np.zeros(n)
@@ -89,7 +89,7 @@ def dual_active_set(
         on[active[j]] = True
     d, z, r = np.empty(n), np.empty(n), np.empty(n)
     for _ in range(50 + 10 * (n + m)):
-        worst, p, s, missing = FEASIBLE, -1, 1.0, 0.0
+        worst, p, s, missing = ROW_TOLERANCE, -1, 1.0, 0.0
         for i in range(n + m):
             if on[i] or (low[i] == -np.inf and high[i] == np.inf):
                 continue
@@ -100,7 +100,7 @@ def dual_active_set(
                 for j in range(n):
                     value += G[i - n, j] * x[j]
             excess = max(low[i] - value, value - high[i])
-            weight = excess + 1e6 if low[i] == high[i] and excess > FEASIBLE else excess
+            weight = excess + 1e6 if low[i] == high[i] and excess > ROW_TOLERANCE else excess
             if weight > worst * (1.0 + 1e-9):  # equations come first; ties: the first row
                 worst, p, missing = weight, i, excess
                 s = 1.0 if low[i] - value >= value - high[i] else -1.0

@@ -64,7 +64,7 @@ class QPResult(NamedTuple):
     """Message of the solver; empty if all went well."""
 
 
-def no_answer(
+def no_solution(
     qp: QP | SparseQP, outcome: Literal["infeasible", "failed"], iterations: int, message: str
 ) -> QPResult:
     """Return a result without a solution: x and y are NaN."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import PluginError
-from sofa_softctl.qp.problem import QP, QPResult, SparseQP, kkt_residual, no_answer
+from sofa_softctl.qp.problem import QP, QPResult, SparseQP, kkt_residual, no_solution
 from sofa_softctl.qp.solvers.registry import describe, find, is_built_in
 
 OUTCOMES = ("solved", "infeasible", "failed")
@@ -125,7 +125,7 @@ def _call(name: str, qp: QP | SparseQP, warm: QPResult | None = None) -> QPResul
     if fault:
         raise PluginError(f"{describe(name, sparse=sparse)} returned {fault}.")
     if result.outcome != "solved" and not _fits(result, qp):
-        return no_answer(qp, result.outcome, result.iterations, result.message)
+        return no_solution(qp, result.outcome, result.iterations, result.message)
     return result  # type: ignore[no-any-return]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record, RecordStream, column_names
@@ -96,7 +96,7 @@ def _write_table(
     path: str | os.PathLike[str], names: Sequence[str], columns: Iterable[list[object]]
 ) -> None:
     with (
-        replacing(Path(path), RecordError) as temporary,
+        replace_atomically(Path(path), RecordError) as temporary,
         open(temporary, "w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
@@ -125,7 +125,7 @@ def export_npz(record: Record, path: str | os.PathLike[str]) -> None:
         "metadata": np.array(json.dumps(metadata)),
     }
     with (
-        replacing(Path(path), RecordError) as temporary,
+        replace_atomically(Path(path), RecordError) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         for name, array in arrays.items():

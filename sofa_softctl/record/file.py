@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import IO, Self
 
-from sofa_softctl.base.files import writing
+from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.errors import RecordError
 
 SUFFIX = ".mcap"
@@ -39,7 +39,7 @@ class RecordFile:
         self.path_partial = self.path.with_name(self.path.name + ".part")
         self._path_absolute = self.path.absolute()  # a scene may change the working folder
         check_suffix(self.path)
-        with writing(self.path, RecordError):
+        with raise_write_errors(self.path, RecordError):
             if self.path.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "it is a folder")
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ class RecordFile:
 
     def finish(self) -> None:
         """Sync the file to disk, rename it to its final name, and release it."""
-        with writing(self.path, RecordError):
+        with raise_write_errors(self.path, RecordError):
             self.stream.flush()
             os.fsync(self.stream.fileno())
             os.replace(self._partial, self._path_absolute)  # still locked against other runs

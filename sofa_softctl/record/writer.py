@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from mcap.writer import CompressionType, Writer
 
-from sofa_softctl.base.files import writing
+from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, pack
@@ -75,7 +75,7 @@ class RecordWriter:
         self._waiting = 0
         # lz4: a chunk in a fifth of zstd's time, 5 % larger. Chunks end with steps: see _flush.
         stream, never, lz4 = self.file.stream, 1 << 62, CompressionType.LZ4
-        with writing(self.path, RecordError):
+        with raise_write_errors(self.path, RecordError):
             stream.truncate(0)
             self._writer = Writer(stream, chunk_size=never, compression=lz4)
             self._writer.start(PROFILE)

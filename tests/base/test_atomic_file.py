@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 
 SCRIPT = """
 import os
@@ -28,9 +28,9 @@ def test_a_file_may_be_read_by_those_who_may_read_any_new_file(tmp_path):
 
 def test_where_the_block_raises_the_file_is_as_it_was(tmp_path):
     path = tmp_path / "deep" / "whole.txt"
-    with replacing(path) as name:
+    with replace_atomically(path) as name:
         name.write_text("old")
-    with pytest.raises(RuntimeError), replacing(path) as name:
+    with pytest.raises(RuntimeError), replace_atomically(path) as name:
         name.write_text("half of the n")
         raise RuntimeError
     assert path.read_text() == "old" and list(path.parent.iterdir()) == [path]

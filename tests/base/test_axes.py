@@ -3,11 +3,11 @@ import pytest
 
 from sofa_softctl.base import colors
 from sofa_softctl.base.axes import (
-    ENTRIES,
-    frame,
+    LEGEND_ENTRIES_MAX,
     legend_beside,
     plane_of,
     scale_positive,
+    set_equal_limits,
 )
 
 
@@ -37,7 +37,7 @@ def test_several_points_that_stay_apart_do_not_make_a_plane():
 @pytest.mark.parametrize("points", [[[3.0, 4.0]], [[0.0, 21.0], [14.0, 21.0]]])
 def test_a_point_and_a_line_have_room_on_both_sides(points):
     axes = new_axes()
-    frame(axes, np.array(points))
+    set_equal_limits(axes, np.array(points))
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     assert right > left and 0.5 < (top - bottom) / (right - left) <= 1.0
     for x, y in points:
@@ -58,11 +58,11 @@ def test_an_exact_zero_does_not_stretch_a_logarithmic_axis():
 
 def test_a_legend_counts_what_it_has_no_room_for():
     axes = new_axes()
-    for number in range(ENTRIES + 5):
+    for number in range(LEGEND_ENTRIES_MAX + 5):
         axes.plot([0, 1], label=f"cable {number}")
     legend_beside(axes)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert len(texts) == ENTRIES and texts[-1] == "and 6 more"
+    assert len(texts) == LEGEND_ENTRIES_MAX and texts[-1] == "and 6 more"
 
 
 def test_effectors_have_paler_shades_of_the_color_of_a_tip():

@@ -17,7 +17,7 @@ from sofa_softctl.base.executors.retry import (
     WorkerEndedError,
     as_done,
     in_order,
-    lost_workers,
+    raise_worker_error,
     submit_again,
 )
 from sofa_softctl.errors import SceneError, WorkerError
@@ -146,7 +146,7 @@ def test_a_task_that_is_cancelled_is_not_done_and_one_that_is_ended_not_done_aga
     with pytest.raises(WorkerEndedError, match="abandoned"):
         running.result(timeout=60.0)
     with pytest.raises(WorkerError, match="the executor, or its cluster, was stopped"):
-        with lost_workers("All is kept."):
+        with raise_worker_error("All is kept."):
             late.result(timeout=60.0)
     assert [path.name for path in tmp_path.iterdir()] == ["first"]
 

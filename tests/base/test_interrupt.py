@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from sofa_softctl.base.processes import (
-    Terminated,
+    TerminationSignal,
     ended_by_signals,
     interrupted_after,
     stopped_by,
@@ -38,7 +38,7 @@ def test_ctrl_c_that_is_ignored_stays_so_and_other_signals_wait():
         with interrupted_after():
             os.kill(os.getpid(), signal.SIGINT)
             done.append("first")
-        with pytest.raises(Terminated), ended_by_signals(), interrupted_after():
+        with pytest.raises(TerminationSignal), ended_by_signals(), interrupted_after():
             os.kill(os.getpid(), signal.SIGTERM)
             done.append("second")
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -59,7 +59,7 @@ def test_other_threads_have_no_signals():
 def test_signals_that_end_a_process_come_like_ctrl_c(number):
     with pytest.raises(KeyboardInterrupt) as stopped, ended_by_signals():
         os.kill(os.getpid(), number)
-    assert isinstance(stopped.value, Terminated) and stopped.value.code == 128 + number
+    assert isinstance(stopped.value, TerminationSignal) and stopped.value.code == 128 + number
     assert stopped_by(stopped.value) == signal.Signals(number).name
     assert signal.getsignal(number) is signal.SIG_DFL
 
@@ -67,13 +67,13 @@ def test_signals_that_end_a_process_come_like_ctrl_c(number):
 @pytest.mark.parametrize("number", ENDINGS)
 def test_they_wait_for_the_end_of_a_block_also_where_they_are_heard_within_it_alone(number):
     done = []
-    with ended_by_signals(), pytest.raises(Terminated), interrupted_after():
+    with ended_by_signals(), pytest.raises(TerminationSignal), interrupted_after():
         os.kill(os.getpid(), number)
         done.append("outside")
-    with pytest.raises(Terminated), interrupted_after(), ended_by_signals():
+    with pytest.raises(TerminationSignal), interrupted_after(), ended_by_signals():
         os.kill(os.getpid(), number)
         done.append("inside")
-    with pytest.raises(Terminated), ended_by_signals(), interrupted_after():
+    with pytest.raises(TerminationSignal), ended_by_signals(), interrupted_after():
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), number)  # the second one does not wait
         done.append("lost")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.bridge.calibration import QUESTIONS, calibrated, present
+from sofa_softctl.bridge.calibration import QUESTIONS, calibrations_of, recalibrate
 from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.bridge.config.write import changed_text
 from sofa_softctl.bridge.quantities import UNITS
@@ -24,8 +24,8 @@ def test_the_value_of_now_becomes_that_of_the_rest_pose(index, reversed_, positi
     text = TEXT.replace("rest = 0.0", "rest = 5.0")
     robot = parse_robot(text, "robot.toml")
     actuator = robot.actuators[index]
-    old = present(robot)[actuator.name]
-    found = calibrated(actuator, old, position, reversed_=reversed_)
+    old = calibrations_of(robot)[actuator.name]
+    found = recalibrate(actuator, old, position, reversed_=reversed_)
     changes = {actuator.name: {"sign": found.sign, "zero": found.zero}}
     again = parse_robot(changed_text(robot, changes), "robot.toml").actuators[index]
     here = actuator.map.to_device(np.array(position))
@@ -38,7 +38,7 @@ def test_the_value_of_now_becomes_that_of_the_rest_pose(index, reversed_, positi
 
 
 def test_signs_and_zeros_are_those_of_the_file():
-    found = present(parse_robot(TEXT, "robot.toml"))
+    found = calibrations_of(parse_robot(TEXT, "robot.toml"))
     assert (found["left"].sign, found["left"].zero) == (-1, 1000.0)
     assert (found["right"].sign, found["right"].zero) == (1, 0.0)
 

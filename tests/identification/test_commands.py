@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sofa_softctl.base.processes import Terminated
+from sofa_softctl.base.processes import TerminationSignal
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
 from sofa_softctl.identification.model.problem import load_problem
@@ -251,7 +251,7 @@ def test_ctrl_c_after_the_search_shows_what_was_found(stopped, what, files, monk
 
 def test_a_signal_that_ends_the_command_is_no_ctrl_c(files, monkeypatch):
     def ended(*args, **kwargs):
-        raise Terminated(signal.SIGTERM)
+        raise TerminationSignal(signal.SIGTERM)
 
     monkeypatch.setattr("sofa_softctl.identification.report.make.find_causes", ended)
     found = CliRunner().invoke(app, ["identify", PROBLEM, "--data", str(files / "a.csv")])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.base import colors
-from sofa_softctl.base.axes import spans
+from sofa_softctl.base.axes import true_spans
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.inverse.plot import draw_tracking
 from sofa_softctl.scene.control.report import History
@@ -82,8 +82,8 @@ def test_a_plot_of_unknown_kind_is_refused(tmp_path):
 
 
 def test_spans_of_flags():
-    assert spans(np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)) == [(0, 1), (3, 3), (6, 6)]
-    assert spans(np.zeros(3, dtype=bool)) == []
+    assert true_spans(np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)) == [(0, 1), (3, 3), (6, 6)]
+    assert true_spans(np.zeros(3, dtype=bool)) == []
 
 
 def tracked(found, quantities=None, limits=()):

@@ -19,7 +19,7 @@ from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.errors import LibraryError, WorkerError
 from sofa_softctl.library.building.build import Builder
 from sofa_softctl.library.building.solving import TaskChain, solve
-from sofa_softctl.library.building.stopping import Presumed, Window, tasks_wanted
+from sofa_softctl.library.building.stopping import PredictedInfeasible, Window, tasks_wanted
 from sofa_softctl.library.building.verify import verify
 from sofa_softctl.library.motions.storage import FORMAT, LibraryFile, load
 from sofa_softctl.library.motions.trials import FeasibilitySettings
@@ -224,7 +224,7 @@ def test_what_was_presumed_in_vain_counts(program, tmp_path, monkeypatch):
     builder = made(tmp_path / "a", program)
     builder.round()
     assert builder.counts.solved == 8 and builder.counts.infeasible == 0
-    assert builder.presumed == Presumed(unsolved=0, solved=8, wrong=8)
+    assert builder.presumed == PredictedInfeasible(unsolved=0, solved=8, wrong=8)
 
 
 @pytest.mark.processes

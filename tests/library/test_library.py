@@ -13,9 +13,9 @@ from sofa_softctl.library.motions.trials import Trial, Trials
 from sofa_softctl.library.ocp.formulas import casadi as imported
 from sofa_softctl.library.ocp.problem import Parameter, Variable
 from sofa_softctl.library.ocp.shooting import Program
-from sofa_softctl.qp.problem import no_answer
+from sofa_softctl.qp.problem import no_solution
 from sofa_softctl.qp.solvers import DENSE
-from sofa_softctl.qp.solvers.daqp import KeptDaqp
+from sofa_softctl.qp.solvers.daqp import FixedMatrixDaqp
 from sofa_softctl.status import Status
 
 
@@ -116,9 +116,11 @@ def test_an_answer_of_another_qp_solver_is_verified_and_said(carts, monkeypatch)
     """As good as the first one's, so SOLVED; the message says who answered and why."""
     own = carts.query([0.52, 0.0])
     monkeypatch.setitem(
-        DENSE._checked, "daqp", lambda qp, warm: no_answer(qp, "failed", 1, "too late")
+        DENSE._checked, "daqp", lambda qp, warm: no_solution(qp, "failed", 1, "too late")
     )
-    monkeypatch.setattr(KeptDaqp, "solve", lambda self, qp: no_answer(qp, "failed", 1, "too late"))
+    monkeypatch.setattr(
+        FixedMatrixDaqp, "solve", lambda self, qp: no_solution(qp, "failed", 1, "too late")
+    )
     other = carts.query([0.52, 0.0])
     assert (own.message, other.status) == ("", Status.SOLVED)
     assert other.message.startswith("daqp: answer rejected (too late), KKT residual inf.")

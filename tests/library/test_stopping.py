@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sofa_softctl.library.building.stopping import Presumed, Window, tasks_wanted
+from sofa_softctl.library.building.stopping import PredictedInfeasible, Window, tasks_wanted
 
 
 def test_without_failures_it_is_the_closed_form():
@@ -41,8 +41,8 @@ def test_tasks_that_were_presumed_to_have_no_motion_count_by_those_checked():
     """Of 1,000 tasks 80 were not solved. 20 were checked and had none: 1 - 0.025^(1/20) of the 80
     may have one."""
     share = 1.0 - 0.025 ** (1.0 / 20.0)
-    assert Presumed(unsolved=80, solved=20).bound(1000) == pytest.approx(0.08 * share)
-    bound = Presumed(unsolved=80, solved=20, wrong=2).bound(1000) / 0.08
+    assert PredictedInfeasible(unsolved=80, solved=20).bound(1000) == pytest.approx(0.08 * share)
+    bound = PredictedInfeasible(unsolved=80, solved=20, wrong=2).bound(1000) / 0.08
     assert binom.cdf(2, 20, bound) == pytest.approx(0.025)
-    assert Presumed(unsolved=80).bound(1000) == 0.08
-    assert Presumed().bound(0) == 0.0
+    assert PredictedInfeasible(unsolved=80).bound(1000) == 0.08
+    assert PredictedInfeasible().bound(0) == 0.0

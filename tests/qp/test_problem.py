@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.qp.problem import QP, kkt_residual, no_answer
+from sofa_softctl.qp.problem import QP, kkt_residual, no_solution
 
 INF = np.inf
 # minimise 1/2 (x0 - 2)^2 + 1/2 (x1 - 1)^2 with x0 <= 1 and x0 + x1 >= 1: x = (1, 1), y_0 = 1
@@ -58,5 +58,5 @@ def test_an_answer_of_another_size_has_an_infinite_residual():
 
 
 def test_no_answer_cannot_be_mistaken_for_one():
-    result = no_answer(PLANE, "failed", 3, "it gave up")
+    result = no_solution(PLANE, "failed", 3, "it gave up")
     assert kkt_residual(PLANE, result.x, result.y) == INF

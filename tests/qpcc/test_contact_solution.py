@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sofa_softctl.qp.problem import QP, kkt_residual, no_answer
+from sofa_softctl.qp.problem import QP, kkt_residual, no_solution
 from sofa_softctl.qp.solvers import find
 from sofa_softctl.qpcc.examples.contacts import push_an_object, rod_against_a_wall
 from sofa_softctl.qpcc.pieces.mechanics import build_mechanics, contact_forces
@@ -474,7 +474,7 @@ def test_a_held_effort_lets_contacts_push_back():
 
 @pytest.fixture(autouse=True)
 def nothing(register_solver):
-    register_solver("nothing", lambda qp, warm: no_answer(qp, "failed", 0, "it knows nothing"))
+    register_solver("nothing", lambda qp, warm: no_solution(qp, "failed", 0, "it knows nothing"))
 
 
 def test_an_objective_that_is_not_convex_is_lifted_and_told():

@@ -9,7 +9,7 @@ import pytest
 from sofa_softctl.bench.compare import compare
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.correction import correct_until_accepted
 from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -22,7 +22,7 @@ def plans(sofa):
     find_backend("embedded")
     with prepare_scene(ARM, "circle", instants=150, task_parameters={"radius": 80.0}) as ready:
         raw = ready.plan()
-        yield raw, accepted(raw)
+        yield raw, correct_until_accepted(raw)
 
 
 def test_a_plan_moves_the_robot_as_in_the_embedded_runtime(plans, tmp_path):
@@ -37,7 +37,7 @@ def test_a_plan_moves_the_robot_as_in_the_embedded_runtime(plans, tmp_path):
 
 def test_a_plan_is_judged_by_the_steps_of_sofa(plans):
     _, found = plans
-    again = accepted(replace(found, judgement=None, backend="sofa"), corrections=0)
+    again = correct_until_accepted(replace(found, judgement=None, backend="sofa"), corrections=0)
     assert again.status is Status.SOLVED
     assert again.report.simulator.startswith("SOFA v")
     assert again.delay == found.delay
@@ -46,7 +46,7 @@ def test_a_plan_is_judged_by_the_steps_of_sofa(plans):
 
 def test_a_plan_is_corrected_by_the_steps_of_sofa(plans):
     raw, _ = plans
-    found = accepted(replace(raw, backend="sofa"))
+    found = correct_until_accepted(replace(raw, backend="sofa"))
     assert found.status is Status.SOLVED and found.corrections >= 1
 
 
@@ -57,7 +57,7 @@ def test_steps_of_sofa_alone_flutter_as_ours_do(plans):
     try:
         plan = replace(found, judgement=None)
         here, there = (
-            accepted(replace(plan, backend=backend), corrections=0)
+            correct_until_accepted(replace(plan, backend=backend), corrections=0)
             for backend in ("embedded", "sofa")
         )
     finally:
@@ -69,6 +69,6 @@ def test_steps_of_sofa_alone_flutter_as_ours_do(plans):
 def test_the_finger_is_planned_and_judged_in_sofa(sofa):
     find_backend("embedded")
     with prepare_scene(SCENES / "finger.py", "bend", backend="sofa") as ready:
-        found = accepted(ready.plan())
+        found = correct_until_accepted(ready.plan())
     assert found.status is Status.SOLVED
     assert found.report.simulator.startswith("SOFA v")

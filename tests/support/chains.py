@@ -10,7 +10,7 @@ import numpy as np
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Body, Damper, Joint, Spring
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Angle, Force, Given, Output
+from sofa_softctl.identification.mechanism.signals import Angle, Force, GivenStart, Output
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.recording import Recording
@@ -39,7 +39,9 @@ def chain(torque_noise: float = 0.0) -> MechanismProblem:
     )
     outputs = tuple(Output(Angle(n), (Channel(n, "rad", NOISE),)) for n in ("a", "b"))
     torque = Force("a", Channel("torque", "N m", torque_noise))
-    return MechanismProblem("two rods", rods, 0.01, outputs, (torque,), start=Given({"a": "angle"}))
+    return MechanismProblem(
+        "two rods", rods, 0.01, outputs, (torque,), start=GivenStart({"a": "angle"})
+    )
 
 
 def driven(

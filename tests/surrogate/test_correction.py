@@ -12,7 +12,7 @@ from sofa_softctl.scene.graph.nodes import state_at
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate import Following, HalfSpace, Obstacle, Point, Task
-from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.correction import correct_until_accepted
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene, prepare_scene
 from sofa_softctl.surrogate.scene.replay import check_watched, criteria_of, replay
 
@@ -31,14 +31,14 @@ def raw():
 
 @pytest.fixture(scope="module")
 def large(raw):
-    return accepted(raw)
+    return correct_until_accepted(raw)
 
 
 @pytest.mark.soak
 def test_a_plan_that_misses_on_the_full_robot_is_corrected_there(raw, large):
     """In 1.5 s the circle is 4 mm off, as the arm's waves are not in the plan; the corrected plan
     is within a hundredth of the arm's length, and the task's own 0.8 mm."""
-    first = accepted(raw, corrections=0)
+    first = correct_until_accepted(raw, corrections=0)
     assert first.status is Status.REJECTED and first.report.criteria[0].value > 1.5
     assert large.status is Status.SOLVED and 1 <= large.corrections <= 4
     path, goal = large.report.criteria
@@ -72,7 +72,9 @@ def test_a_run_with_the_file_does_what_the_replay_did(large, tmp_path):
 def test_a_replay_in_another_process_is_the_same(large, monkeypatch):
     """As for another backend; bit for bit, and with the delay that was waited for."""
     monkeypatch.setenv("SOFTCTL_BACKEND", "embedded")
-    elsewhere = accepted(replace(large, judgement=None, backend="auto"), corrections=0)
+    elsewhere = correct_until_accepted(
+        replace(large, judgement=None, backend="auto"), corrections=0
+    )
     assert elsewhere.delay == large.delay
     assert np.array_equal(elsewhere.judgement.outputs, large.judgement.outputs, equal_nan=True)
 
@@ -82,7 +84,7 @@ def test_steps_that_flutter_are_rejected_with_the_number(large, tmp_path):
     """SOFA's own steps, without the lines' stiffness: the same tensions miss by 40 mm and more."""
     large.robot.line_stiffness = False
     try:
-        found = accepted(replace(large, judgement=None), corrections=1)
+        found = correct_until_accepted(replace(large, judgement=None), corrections=1)
         message = found.message
     finally:
         large.robot.line_stiffness = True

@@ -10,7 +10,7 @@ import pytest
 
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.scene import correction, step_correction
-from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.correction import correct_until_accepted
 from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 from sofa_softctl.surrogate.scene.replay import replay
 from sofa_softctl.surrogate.scene.step_correction import NoDerivative, StepCorrection
@@ -39,14 +39,14 @@ def said():
 
 @pytest.fixture(scope="module")
 def corrected(fast, said):
-    return accepted(fast, progress=said.append)
+    return correct_until_accepted(fast, progress=said.append)
 
 
 @pytest.fixture(scope="module")
 def reach():
     """A short plan with its replay, for two lines."""
     with prepare_scene(PLANAR, "reach", instants=12) as ready:
-        yield accepted(ready.plan(), corrections=0)
+        yield correct_until_accepted(ready.plan(), corrections=0)
 
 
 def test_derivatives_of_a_plan_are_those_of_true_replays(reach):
@@ -71,7 +71,7 @@ def test_a_fast_motion_that_offsets_do_not_correct_is_solved_by_exact_steps(fast
     """Offsets alone end above 0.3 mm, the task's; quadratic convergence leaves micrometres. After
     that nothing more is tried."""
     assert said[-1].startswith("correcting the tensions on the full robot")
-    alone = accepted(fast, exact_corrections=0)
+    alone = correct_until_accepted(fast, exact_corrections=0)
     assert alone.status is Status.REJECTED and alone.report.criteria[0].value > 0.3
     assert corrected.status is Status.SOLVED
     assert 1 <= corrected.exact_corrections <= 2 and corrected.corrections <= alone.corrections
@@ -111,7 +111,7 @@ def test_tensions_that_cannot_do_it_are_said_to_be_at_their_limits(reach, monkey
     slow = replace(reach.plan, u=np.minimum(reach.plan.u, 0.1))
     monkeypatch.setattr(reach.robot, "limits", replace(reach.robot.limits, u_max=0.1))
     monkeypatch.setattr(correction, "_plan_again", lambda found, number: None)
-    found = accepted(replace(reach, plan=slow, judgement=None))
+    found = correct_until_accepted(replace(reach, plan=slow, judgement=None))
     assert found.status is Status.REJECTED
     assert "Gauss-Newton steps did not suffice. Limits that it is at: u_max = 0.1" in found.message
 
@@ -132,7 +132,10 @@ def test_a_scene_without_known_derivatives_keeps_its_corrections_by_offsets(tmp_
     scene = scene_with(tmp_path, 'name="elasticity",', own)
     with prepare_scene(scene, "reach", instants=20, replay_tolerance=0.02) as ready:
         raw = ready.plan()
-    first, found = accepted(raw, corrections=0), accepted(raw, corrections=2)
+    first, found = (
+        correct_until_accepted(raw, corrections=0),
+        correct_until_accepted(raw, corrections=2),
+    )
     assert found.status is Status.REJECTED and found.exact_corrections == 0
     assert found.corrections == 2 and found.error < 0.5 * first.error
     assert "No Gauss-Newton steps on the full robot: " in found.message

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.correction import correct_until_accepted
 from sofa_softctl.surrogate.scene.plan_scene import prepare_scene
 
 SCENE = str(Path(__file__).parents[3] / "scenes" / "many_lines.py")
@@ -25,9 +25,9 @@ def plan(lines, seed, size, duration, young_modulus):
         task_parameters={"seed": int(seed), "size": size},
     ) as ready:
         raw = ready.plan()
-        first = accepted(raw, corrections=0)
-        offsets = accepted(raw, exact_corrections=0)
-        found = accepted(raw)
+        first = correct_until_accepted(raw, corrections=0)
+        offsets = correct_until_accepted(raw, exact_corrections=0)
+        found = correct_until_accepted(raw)
     errors = [
         np.nan if each.report is None else each.report.criteria[0].value
         for each in (first, offsets, found)

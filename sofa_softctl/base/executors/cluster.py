@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sofa_softctl.base.executors.carried import digests
-from sofa_softctl.base.executors.cluster_client import connected, silence_dask
+from sofa_softctl.base.executors.cluster_client import connect_client, silence_dask
 from sofa_softctl.base.executors.cluster_members import Members
 from sofa_softctl.base.executors.cluster_worker import RemoteTask, WorkerSetup, release
-from sofa_softctl.base.executors.packing import packed, unpacked
+from sofa_softctl.base.executors.packing import dump_with_paths, load_with_paths
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.executors.worker import result_of
 from sofa_softctl.base.files_read import add_sibling_modules
@@ -112,7 +112,7 @@ class ClusterExecutor(Executor):
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a task; `fn` must be importable on the workers."""
         future: Future[Any] = Future()
-        task = packed((fn, args, kwargs), self._files.keys())
+        task = dump_with_paths((fn, args, kwargs), self._files.keys())
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("This executor was shut down.")
@@ -143,7 +143,7 @@ class ClusterExecutor(Executor):
         self.shutdown(wait=True, cancel_futures=kind is not None)
 
     def _open(self, address: str) -> Any:
-        client = connected(address)
+        client = connect_client(address)
         self._ends.enter_context(silence_dask())
         self._ends.callback(client.close, timeout=SETTINGS.close_timeout)
         return client
@@ -157,7 +157,7 @@ class ClusterExecutor(Executor):
             files=files,
             folder=os.getcwd(),
             search=tuple(os.path.realpath(path) for path in search if path),
-            first=packed(first_calls(), files.keys()),
+            first=dump_with_paths(first_calls(), files.keys()),
             seconds=seconds,
             memory=memory,
         )
@@ -217,7 +217,7 @@ class ClusterExecutor(Executor):
             error.__cause__ = raised
         else:
             try:
-                result = result_of(unpacked(answer))
+                result = result_of(load_with_paths(answer))
             except BaseException as raised:
                 error = raised
         with suppress(InvalidStateError, RuntimeError):  # cancelled in the meantime

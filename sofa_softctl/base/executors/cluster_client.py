@@ -12,12 +12,12 @@ from typing import Any
 
 from sofa_softctl.errors import ClusterError
 
-CONNECTS_WITHIN = 8.0
+CONNECT_TIMEOUT = 8.0
 """Longest time to wait for an answer of the scheduler [s]."""
 _ADDRESS = re.compile(r"(\w+://)?(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):\d{1,5}/?")
 
 
-def connected(address: str) -> Any:
+def connect_client(address: str) -> Any:
     """Connect to a scheduler; return a `distributed.Client`.
 
     Raises:
@@ -39,7 +39,7 @@ def connected(address: str) -> Any:
         _check_scheduler(address)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # our own check names the versions that matter
-            return Client(address, timeout=CONNECTS_WITHIN, set_as_default=False, name="softctl")
+            return Client(address, timeout=CONNECT_TIMEOUT, set_as_default=False, name="softctl")
     except (OSError, ValueError, ImportError, TypeError, RuntimeError) as error:
         raise ClusterError(
             f"No Dask scheduler at '{address}': {_first_line(error)}. Start one with 'dask "
@@ -58,8 +58,8 @@ def _check_scheduler(address: str) -> None:
 
     async def connect_once() -> None:
         arguments = Security().get_connection_args("client")
-        connecting = connect(address, CONNECTS_WITHIN, **arguments)
-        connection = await asyncio.wait_for(connecting, CONNECTS_WITHIN + 1.0)
+        connecting = connect(address, CONNECT_TIMEOUT, **arguments)
+        connection = await asyncio.wait_for(connecting, CONNECT_TIMEOUT + 1.0)
         connection.abort()
 
     try:

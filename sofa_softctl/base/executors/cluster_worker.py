@@ -15,7 +15,7 @@ from typing import Any
 
 from sofa_softctl.base.executors.carried import cached_root, match_digests, write_below
 from sofa_softctl.base.executors.local import LocalExecutor
-from sofa_softctl.base.executors.packing import packed_back, set_root, unpacked
+from sofa_softctl.base.executors.packing import dump_original_paths, load_with_paths, set_root
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.base.executors.worker import answer_of, packed_answer
 
@@ -163,7 +163,7 @@ def _begin(root: str, folder: str, search: tuple[str, ...], first: bytes) -> Non
     with suppress(OSError):
         os.chdir(root + folder)
     try:
-        calls: list[Callable[[], object]] = unpacked(first)
+        calls: list[Callable[[], object]] = load_with_paths(first)
         for call in calls:
             call()
     except Exception as error:
@@ -173,7 +173,7 @@ def _begin(root: str, folder: str, search: tuple[str, ...], first: bytes) -> Non
 def _call(task: bytes) -> bytes:
     """Run a task in this process and return the pickled answer."""
     answer = answer_of(partial(_run, task))
-    return packed_answer(answer, packed_back, unpacked)
+    return packed_answer(answer, dump_original_paths, load_with_paths)
 
 
 _problems: list[Exception] = []
@@ -183,5 +183,5 @@ _problems: list[Exception] = []
 def _run(task: bytes) -> Any:
     for problem in _problems:
         raise problem
-    function, args, kwargs = unpacked(task)
+    function, args, kwargs = load_with_paths(task)
     return function(*args, **kwargs)

@@ -27,12 +27,12 @@ def set_root(root: str) -> None:
     _root = root
 
 
-def original(text: str) -> str:
+def original_paths(text: str) -> str:
     """Return a text in which files below this process's folder have their original names."""
     return text.replace(_root, "") if _root else text
 
 
-def packed(value: Any, files: Set[str]) -> bytes:
+def dump_with_paths(value: Any, files: Set[str]) -> bytes:
     """Pickle a value and mark the names of files in it; `unpacked` replaces them.
 
     Args:
@@ -42,12 +42,12 @@ def packed(value: Any, files: Set[str]) -> bytes:
     return _dumps(value, partial(_mark_file, files=files) if files else None)
 
 
-def unpacked(data: bytes) -> Any:
+def load_with_paths(data: bytes) -> Any:
     """Unpickle a value of `packed` or `packed_back`; marked files get their local names."""
     return _Unpickler(io.BytesIO(data)).load()
 
 
-def packed_back(value: Any) -> bytes:
+def dump_original_paths(value: Any) -> bytes:
     """Pickle a value with the original names of files in all texts."""
     return _dumps(value, _mark_original if _root else None)
 
@@ -94,7 +94,7 @@ def _mark_file(text: str, files: Set[str]) -> str | None:
 
 
 def _mark_original(text: str) -> str | None:
-    return f"{_TEXT}\0{original(text)}" if _root in text else None
+    return f"{_TEXT}\0{original_paths(text)}" if _root in text else None
 
 
 @lru_cache(maxsize=4096)

@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 TRIES_MAX = 2
 """Number of workers that a task may kill before it counts as lost."""
-GOES_ON = (
+CONTINUE_ADVICE = (
     "All that was measured is in the file: the same command goes on with it, perhaps with fewer "
     "workers."
 )
@@ -112,17 +112,17 @@ def _results(
 
 
 @contextmanager
-def lost_workers(kept: str) -> Iterator[None]:
+def raise_worker_error(saved: str) -> Iterator[None]:
     """Raise the loss of workers in the block as WorkerError.
 
     Args:
-        kept: Sentence on the saved part of the work, and how to continue.
+        saved: Sentence on the saved part of the work, and how to continue.
     """
     try:
         yield
     except BrokenExecutor as error:
         raise WorkerError(
-            f"A worker process ended before it had answered: {error}. {kept}"
+            f"A worker process ended before it had answered: {error}. {saved}"
         ) from error
 
 

@@ -54,7 +54,7 @@ class Faults:
 
     def wrong(self, path: Path, expected: str, got: Any, advice: str) -> None:
         """Add an error for an invalid value."""
-        self.add(path, f"expected {expected}, got {shown(got)}. {advice}")
+        self.add(path, f"expected {expected}, got {format_value(got)}. {advice}")
 
     def raise_any(self) -> None:
         """Raise the errors, if any.
@@ -94,7 +94,7 @@ def toml_key(key: str | int) -> str:
     return text if plain else repr(text)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format a value of a TOML document for a message, cut if it is long."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -103,7 +103,7 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         text = repr(value)
     elif isinstance(value, list):
-        text = f"[{', '.join(map(shown, value[:6]))}{', ...' if len(value) > 6 else ''}]"
+        text = f"[{', '.join(map(format_value, value[:6]))}{', ...' if len(value) > 6 else ''}]"
     elif isinstance(value, int) and abs(value) >= 10**15:
         text = "a number of more than 15 digits"  # str() refuses those of thousands
     else:

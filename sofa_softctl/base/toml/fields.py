@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from sofa_softctl.base.suggestions import did_you_mean, nearest
+from sofa_softctl.base.suggestions import did_you_mean, nearest_names
 from sofa_softctl.base.toml.faults import Faults
 from sofa_softctl.base.toml.locate import Path
 
@@ -181,7 +181,7 @@ class Fields:
         for key in self.values:
             if key in self._requested:
                 continue
-            close = nearest(key, self._missing) or nearest(key, self._requested)
+            close = nearest_names(key, self._missing) or nearest_names(key, self._requested)
             for meant in close:
                 self._missing.pop(meant, None)
             hint = f"Did you mean '{close[0]}'?" if close else "Remove it."

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.executors.packing import original
+from sofa_softctl.base.executors.packing import original_paths
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.batch.execution.isolation import Output, Settings
 from sofa_softctl.batch.study.study import Scenario
@@ -69,7 +69,7 @@ class Beginnings:
         # Without folders: runs of a project that was copied, or sent to a cluster, are the same.
         scene = os.path.basename(scenario.scene)
         content = [scene, scenario.backend, scenario.warmup, parameters]
-        seed(original(json.dumps(content, sort_keys=True, ensure_ascii=False)))
+        seed(original_paths(json.dumps(content, sort_keys=True, ensure_ascii=False)))
         self._session = opened(scenario, parameters)
         self._session.step(scenario.warmup)
         if scenario.warmup and can_branch(self._session):

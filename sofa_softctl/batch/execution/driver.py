@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.batch.execution.check import check_study
 from sofa_softctl.batch.execution.run_one import Task, failed, run_one
 from sofa_softctl.batch.study.row import DIED, OK, OWN, Row, column_of, failure
@@ -189,7 +189,7 @@ def row_of(future: Future[Row], task: Task) -> Row:
     if error is None:
         row = future.result()
         if recording := row.pop("recording", None):
-            with replacing(Path(task.record), StudyError) as temporary:
+            with replace_atomically(Path(task.record), StudyError) as temporary:
                 temporary.write_bytes(recording)
         return row
     parameters = dict(task.run.parameters)

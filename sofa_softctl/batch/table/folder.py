@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from sofa_softctl.base.files import digest_of_file, replacing, writing
+from sofa_softctl.base.files import digest_of_file, raise_write_errors, replace_atomically
 from sofa_softctl.base.versions import blas_kernels, made_of
 from sofa_softctl.batch.study.measures import is_function
 from sofa_softctl.batch.study.study import ID_LENGTH, Study
@@ -50,7 +50,7 @@ class StudyFolder:
         versions."""
         self.token = uuid.uuid4().hex
         """Token in its lock file, by which workers recognise the folder."""
-        with writing(path, StudyError):
+        with raise_write_errors(path, StudyError):
             path.mkdir(parents=True, exist_ok=True)
             self._lock = self._open_lock()
         try:
@@ -121,7 +121,7 @@ class StudyFolder:
         for rest in self.records.glob(".record-*"):  # of runs that were killed
             shutil.rmtree(rest, ignore_errors=True)
         if self.study.text:
-            with replacing(self.path / "study.toml", StudyError) as temporary:
+            with replace_atomically(self.path / "study.toml", StudyError) as temporary:
                 temporary.write_text(self.study.text, encoding="utf-8")
 
     def add_sources(self, paths: Iterable[str]) -> None:
@@ -186,7 +186,7 @@ class StudyFolder:
         return new | made_of() | about
 
     def _write_about(self) -> None:
-        with replacing(self.path / "about.json", StudyError) as temporary:
+        with replace_atomically(self.path / "about.json", StudyError) as temporary:
             temporary.write_text(json.dumps(self.about, indent=1), encoding="utf-8")
 
     def _open_lock(self) -> IO[bytes]:

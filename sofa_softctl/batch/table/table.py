@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sofa_softctl.base.files import writing
+from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.batch.study.row import Row, column, common, own_types, types_of
 from sofa_softctl.errors import StudyError
 
@@ -121,7 +121,7 @@ class Table:
             self.damaged = []
             if self._part(part, ("run", "index")) is None and self.damaged:
                 aside = self.folder.with_name("damaged") / part.name
-                with writing(aside, StudyError):
+                with raise_write_errors(aside, StudyError):
                     aside.parent.mkdir(exist_ok=True)
                     os.replace(part, aside)
                 told.append(f"{self.damaged[0]} It is '{aside}' now: its runs are done again.")
@@ -297,7 +297,7 @@ class Table:
             last = max((int(part.stem[5:]) for part in self._parts()), default=0)
             path = self.folder / f"part-{last + 1:06d}.parquet"
         table = table.replace_schema_metadata({_STUDY: self.study})
-        with writing(path, StudyError):
+        with raise_write_errors(path, StudyError):
             self.folder.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(prefix=_UNFINISHED, dir=self.folder.parent) as beside:
                 new = Path(beside) / path.name

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl.base.files import replacing, writing
+from sofa_softctl.base.files import raise_write_errors, replace_atomically
 from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.bridge.config.robot import RobotConfig
 from sofa_softctl.bridge.config.text import read_text
@@ -40,7 +40,7 @@ def write_back(robot: RobotConfig, changes: Mapping[str, Mapping[str, Any]]) -> 
     path = Path(os.path.realpath(robot.path))
     check_unchanged(robot)
     copy = _keep_copy(path)
-    with replacing(path, ConfigError) as file:
+    with replace_atomically(path, ConfigError) as file:
         file.write_bytes(new.encode())
         check_unchanged(robot)
         mode = path.stat().st_mode
@@ -98,7 +98,7 @@ def check_unchanged(robot: RobotConfig) -> None:
 
 def _keep_copy(path: Path) -> Path:
     """Copy a file to the first of FILE.1, FILE.2, ... that does not exist yet."""
-    with writing(path, ConfigError):
+    with raise_write_errors(path, ConfigError):
         for number in range(1, COPIES_MAX + 1):
             copy = path.with_name(f"{path.name}.{number}")
             try:

@@ -45,7 +45,7 @@ def calibrate(
     that ends, q or Ctrl-C stop all motors at once, and write nothing; so do Ctrl-C and space while
     it goes to rest at the end.
     """
-    from sofa_softctl.bridge.calibration import present
+    from sofa_softctl.bridge.calibration import calibrations_of
     from sofa_softctl.bridge.config.write import changed_text, write_back
 
     robot = load_robot(config, plugin)
@@ -59,7 +59,7 @@ def calibrate(
     if not found:
         typer.echo("Nothing was written.")
         return
-    copy = write_back(robot, _changes(found, present(robot)))
+    copy = write_back(robot, _changes(found, calibrations_of(robot)))
     typer.echo(f"Written: {config}. The old file is {copy}.")
 
 
@@ -79,19 +79,19 @@ def _calibrated(
     robot: RobotConfig, indices: list[int], speed: float, dry_run: bool
 ) -> dict[str, Calibration]:
     """New calibrations by actuator, as far as they differ and the user wants them."""
-    from sofa_softctl.bridge.calibration import present
-    from sofa_softctl.bridge.hand import hand_on, slow_robot, widened
+    from sofa_softctl.bridge.calibration import calibrations_of
+    from sofa_softctl.bridge.hand import hand_on, slow_robot, with_wider_limits
 
-    answers, first = Answers(), present(robot)
+    answers, first = Answers(), calibrations_of(robot)
     with hand_on(slow_robot(robot, speed), dry_run=dry_run) as hand:  # nothing moves yet
         show_notes(hand)
         capabilities = hand.stream.capabilities
         used = _with_zeros_of_now(
-            Dialogue(hand, answers), robot, widened(robot, BEYOND, capabilities)
+            Dialogue(hand, answers), robot, with_wider_limits(robot, BEYOND, capabilities)
         )
-    wide = widened(slow_robot(used, speed), BEYOND, capabilities)
+    wide = with_wider_limits(slow_robot(used, speed), BEYOND, capabilities)
     with hand_on(wide, dry_run=dry_run) as hand:
-        dialogue, start = Dialogue(hand, answers), present(used)
+        dialogue, start = Dialogue(hand, answers), calibrations_of(used)
         found = dict(start)
         for index in indices:
             _calibrate(dialogue, used, index, found)
@@ -108,7 +108,7 @@ def _calibrated(
 
 def _with_zeros_of_now(dialogue: Dialogue, robot: RobotConfig, wide: RobotConfig) -> RobotConfig:
     """The robot with zeros such that actuators which measure nonsense are at rest now."""
-    from sofa_softctl.bridge.calibration import calibrated, present
+    from sofa_softctl.bridge.calibration import calibrations_of, recalibrate
     from sofa_softctl.bridge.config.file import parse_robot
     from sofa_softctl.bridge.config.write import changed_text
 
@@ -125,18 +125,18 @@ def _with_zeros_of_now(dialogue: Dialogue, robot: RobotConfig, wide: RobotConfig
         if dialogue.choose(question, "yn", moved=False) == "n":
             typer.echo("Move it there by hand, without power, and begin again.")
             raise Aborted
-        old = present(robot)[actuator.name]
-        found[actuator.name] = calibrated(actuator, old, measured[index], reversed_=False)
+        old = calibrations_of(robot)[actuator.name]
+        found[actuator.name] = recalibrate(actuator, old, measured[index], reversed_=False)
     if not found:
         return robot
-    return parse_robot(changed_text(robot, _changes(found, present(robot))), robot.path)
+    return parse_robot(changed_text(robot, _changes(found, calibrations_of(robot))), robot.path)
 
 
 def _calibrate(
     dialogue: Dialogue, robot: RobotConfig, index: int, found: dict[str, Calibration]
 ) -> None:
     """Direction and zero of one actuator, until they make a valid configuration."""
-    from sofa_softctl.bridge.calibration import present
+    from sofa_softctl.bridge.calibration import calibrations_of
     from sofa_softctl.bridge.config.write import changed_text
 
     actuator = robot.actuators[index]
@@ -144,7 +144,7 @@ def _calibrate(
     while True:
         found[actuator.name] = _one(dialogue, robot, index, old)
         try:
-            changed_text(robot, _changes(found, present(robot)))
+            changed_text(robot, _changes(found, calibrations_of(robot)))
             return
         except ConfigError as error:
             found[actuator.name] = old
@@ -154,7 +154,7 @@ def _calibrate(
 
 
 def _one(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -> Calibration:
-    from sofa_softctl.bridge.calibration import QUESTIONS, calibrated
+    from sofa_softctl.bridge.calibration import QUESTIONS, recalibrate
 
     actuator, hand = robot.actuators[index], dialogue.hand
     unit, rate = actuator.unit, hand.actuators[index].rate
@@ -179,7 +179,7 @@ def _one(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -
     )
     while (distance := dialogue.distance(question)) is not None:
         dialogue.go(index, float(hand.goal[index]) + way * distance)
-    return calibrated(actuator, old, float(hand.goal[index]), reversed_=way < 0.0)
+    return recalibrate(actuator, old, float(hand.goal[index]), reversed_=way < 0.0)
 
 
 def _confirmed(

@@ -17,14 +17,14 @@ from sofa_softctl.errors import DeviceError
 from sofa_softctl.status import ExitStatus
 
 if TYPE_CHECKING:
-    from sofa_softctl.bridge.hand import Hand
+    from sofa_softctl.bridge.hand import ManualControl
 import math
 from collections.abc import Sequence
 from time import sleep
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sofa_softctl.bridge.hand import Hand
+    from sofa_softctl.bridge.hand import ManualControl
 
 
 class Answers:
@@ -138,7 +138,7 @@ def stop_key(stop: Callable[[], None]) -> Iterator[bool]:
 
 
 @contextmanager
-def space_stops(hand: Hand) -> Iterator[None]:
+def space_stops(hand: ManualControl) -> Iterator[None]:
     """Space stops a robot that is moved by hand while this is open.
 
     Raises:
@@ -195,7 +195,7 @@ class Dialogue:
         answers: The user's answers.
     """
 
-    def __init__(self, hand: Hand, answers: Answers) -> None:
+    def __init__(self, hand: ManualControl, answers: Answers) -> None:
         self.hand, self.answers = hand, answers
 
     def choose(self, question: str, letters: Sequence[str], *, moved: bool = True) -> str:

@@ -14,7 +14,7 @@ from sofa_softctl.status import ExitStatus
 
 if TYPE_CHECKING:
     from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
-    from sofa_softctl.bridge.hand import Hand
+    from sofa_softctl.bridge.hand import ManualControl
 
 KEYS = (
     "Keys: up or + and down or - move by a step; ] and [ double and halve the step; "
@@ -93,7 +93,7 @@ def index_of(robot: RobotConfig, name: str) -> int:
     return names.index(name)
 
 
-def show_notes(hand: Hand) -> None:
+def show_notes(hand: ManualControl) -> None:
     """Say what the devices are, and what is worth knowing of them."""
     stream = hand.stream
     dry = "dry run, nothing moves: " if stream.dry_run else ""
@@ -112,7 +112,7 @@ def _check_within(actuator: ActuatorConfig, position: float) -> None:
         )
 
 
-def _arrive(hand: Hand, index: int, hold: float) -> None:
+def _arrive(hand: ManualControl, index: int, hold: float) -> None:
     while not hand.arrived:
         hand.tick()
     for _ in range(round(hold / hand.period)):
@@ -120,7 +120,7 @@ def _arrive(hand: Hand, index: int, hold: float) -> None:
     typer.echo(position_text(hand, index))
 
 
-def position_text(hand: Hand, index: int) -> str:
+def position_text(hand: ManualControl, index: int) -> str:
     """Return the position of an actuator, in its unit and in the device's."""
     import numpy as np
 
@@ -134,7 +134,7 @@ def position_text(hand: Hand, index: int) -> str:
     return text if measured != measured else f"{text}, measured {measured:.4g} {actuator.unit}"
 
 
-def _by_keys(hand: Hand, index: int) -> None:
+def _by_keys(hand: ManualControl, index: int) -> None:
     from sofa_softctl.cli.bridge.dialogue import Answers, keys_at_once
 
     actuator = hand.actuators[index]

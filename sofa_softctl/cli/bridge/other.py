@@ -43,12 +43,12 @@ def stop(
 
     Its device process looks for that file in every period. Nothing moves while it exists.
     """
-    from sofa_softctl.base.files import writing
+    from sofa_softctl.base.files import raise_write_errors
     from sofa_softctl.bridge.config.text import stop_file_of
     from sofa_softctl.errors import ConfigError
 
     file: Path = stop_file_of(config)
-    with writing(file, ConfigError):
+    with raise_write_errors(file, ConfigError):
         existed = file.exists()
         if clear:
             file.unlink(missing_ok=True)

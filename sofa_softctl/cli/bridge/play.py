@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sofa_softctl.base.processes import ended_by_signals, uninterrupted
-from sofa_softctl.bridge.dry_run import DRY_RUN, noted
+from sofa_softctl.base.processes import defer_interrupts, ended_by_signals
+from sofa_softctl.bridge.dry_run import DRY_RUN, annotate_errors
 from sofa_softctl.cli.bridge.dialogue import HELP, stop_key
 from sofa_softctl.cli.bridge.group import DryRun, bridge, load_robot
 from sofa_softctl.cli.options import Force, Json, Plugin, Quiet, print_json
@@ -85,7 +85,7 @@ def play(
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
         stack.enter_context(prefixed(words and f"{words} | "))
-        stack.enter_context(noted(words))
+        stack.enter_context(annotate_errors(words))
         robot = load_robot(config, plugin)
         declared = None if units is None else Units.parse(units)
         names = [name.strip() for name in columns.split(",") if name.strip()]
@@ -131,7 +131,7 @@ def _played(
         stream = Stream(robot, dry_run=dry_run)
 
         def keep_rest() -> None:  # the way to the rest pose, however it ends
-            with uninterrupted():
+            with defer_interrupts():
                 keep(stream.poll())
 
         stack.callback(keep_rest)
@@ -170,5 +170,5 @@ def _recording(file: RecordFile | None, about: dict[str, str]) -> Iterator[Recor
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else f"stopped: {error}"
         raise
     finally:
-        with uninterrupted():
+        with defer_interrupts():
             writer.close(status=status)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sofa_softctl.base.processes import Terminated
+from sofa_softctl.base.processes import TerminationSignal
 from sofa_softctl.cli.files import load_plugins
 from sofa_softctl.cli.identify.inputs import (
     Recordings,
@@ -245,7 +245,7 @@ def identify(
             seed=seed,
             estimate_noise=estimate_noise,
             exact_inputs=exact_inputs,
-            most=iterations,
+            evaluations_max=iterations,
             progress=view.search_progress(progress, starts, parallel=executor is not None),
             warn=warn,
             executor=executor,
@@ -321,7 +321,7 @@ def _unless_stopped(
     """
     try:
         return whole()
-    except Terminated:
+    except TerminationSignal:
         raise
     except KeyboardInterrupt:
         terminal.note(f"Stopped: the report is without {what}. Ctrl-C again ends it.", doubt=True)

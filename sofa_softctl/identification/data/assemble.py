@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sofa_softctl.base.suggestions import did_you_mean, some
+from sofa_softctl.base.suggestions import did_you_mean, list_names
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.sampling import fill_gaps, place_regularly
 from sofa_softctl.identification.data.signal_checks import check_size, input_notes, sensor_notes
@@ -60,10 +60,12 @@ def assemble(
     doubts: list[str] = []
     unused_names = [name for name in table.columns if name not in names and name != TIME]
     if table.faults:
-        notes.append(f"columns without numbers, which are not used: {some(list(table.faults))}")
+        notes.append(
+            f"columns without numbers, which are not used: {list_names(list(table.faults))}"
+        )
     notes += other_clock_notes(table, unused_names)
     if 0 < len(unused_names) <= 20:  # records of whole scenes have thousands
-        notes.append(f"columns that are not used: {some(unused_names)}")
+        notes.append(f"columns that are not used: {list_names(unused_names)}")
     if not planned:
         notes += _missing_notes(outputs, channels)
         doubts = sensor_notes(time, outputs, channels)
@@ -116,7 +118,7 @@ def _check_columns(
             raise IdentificationError(
                 f"{table.name}: there is no column '{name} [{unit}]'."
                 f"{did_you_mean(name, list(table.columns))} It has: "
-                f"{some(list(table.columns), near=name)}"
+                f"{list_names(list(table.columns), similar_to=name)}"
                 f"{' (' + table.notes[0] + ')' if table.notes else ''}. "
                 "--template FILE.csv writes a file with all columns."
             )

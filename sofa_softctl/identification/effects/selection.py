@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.suggestions import did_you_mean, some
+from sofa_softctl.base.suggestions import did_you_mean, list_names
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.files import read_recording
 from sofa_softctl.identification.effects.drives import DriveDelay, DriveGain, DriveOffset
@@ -223,7 +223,7 @@ def select_effects(
             raise IdentificationError(
                 f"{location}: there is no effect '{name}'.{did_you_mean(name, effect_names)} "
                 "Known: "
-                f"{some(effect_names, near=name) or 'none'}."
+                f"{list_names(effect_names, similar_to=name) or 'none'}."
             )
     return tuple(effect for effect in effects if any(matches(effect.name, name) for name in names))
 

@@ -167,7 +167,7 @@ def estimate(
     seed: int = 0,
     estimate_noise: bool = False,
     exact_inputs: bool = False,
-    most: int = 200,
+    evaluations_max: int = 200,
     progress: Progress | None = None,
     warn: Callable[[str], None] | None = None,
     executor: Executor | None = None,
@@ -191,7 +191,7 @@ def estimate(
         estimate_noise: Estimate each channel's noise from its residuals as well; with unknown
             inputs, a factor of all.
         exact_inputs: Take recorded inputs as exact. Estimates are biased if they are noisy.
-        most: Limit of evaluations of a search.
+        evaluations_max: Limit of evaluations of a search.
         progress: Called after each evaluation; with an executor, at the end of each search.
         warn: Called with each warning on the data, before the search.
         executor: Runs searches in parallel, by default one after the other; the estimate is the
@@ -206,7 +206,7 @@ def estimate(
     """
     began = perf_counter()
     misfit = StackedResidual(experiments, parameters)
-    fitting = _SearchRunner(misfit, fixed, most, progress, warn)
+    fitting = _SearchRunner(misfit, fixed, evaluations_max, progress, warn)
     searches = fitting.from_starts(starts, seed, executor, make)
     if not exact_inputs:
         searches = fitting.with_unknown_inputs(searches)

@@ -22,7 +22,7 @@ __all__, __getattr__, __dir__ = public(
             "Spring",
         ],
         "problem": ["MechanismProblem"],
-        "signals": ["Angle", "Feedback", "Force", "Given", "Output", "Settled"],
+        "signals": ["Angle", "Feedback", "Force", "GivenStart", "Output", "EquilibriumStart"],
         "urdf": ["from_urdf"],
     },
 )

@@ -18,7 +18,7 @@ from sofa_softctl.identification.effects.sensors import SensorDelay, is_evenly_s
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.kernels.arrays import Drive
 from sofa_softctl.identification.mechanism.refinements import refinements_of
-from sofa_softctl.identification.mechanism.signals import Settled
+from sofa_softctl.identification.mechanism.signals import EquilibriumStart
 from sofa_softctl.identification.mechanism.start import Start, project_start, rest, settle
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 from sofa_softctl.identification.model.channel import Channel
@@ -307,7 +307,7 @@ class MechanismExperiment(Experiment):
         n, n_u = len(mechanism.coordinates), len(self.inputs)
         q, by_inputs = np.zeros(n), np.zeros((n, n_u))
         at = [mechanism.coordinate(name) for name in declared_start.q]
-        if isinstance(declared_start, Settled):
+        if isinstance(declared_start, EquilibriumStart):
             q[at] = list(declared_start.q.values())
             offset, by_rho = self.fed_offset(rho)
             q[self.fed] = self.fed_signals[0] - offset

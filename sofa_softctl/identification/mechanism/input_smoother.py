@@ -16,7 +16,7 @@ from sofa_softctl.identification.data.interpolation import cubic
 from sofa_softctl.identification.mechanism.kernels import smoother
 from sofa_softctl.identification.mechanism.kernels.arrays import Drive, Steering
 from sofa_softctl.identification.mechanism.kernels.smoother import Samples, Steps
-from sofa_softctl.identification.mechanism.signals import Settled
+from sofa_softctl.identification.mechanism.signals import EquilibriumStart
 from sofa_softctl.identification.mechanism.start import Start
 from sofa_softctl.identification.mechanism.variational import Trajectory, simulate
 
@@ -109,7 +109,7 @@ class InputSmoother:
             [forces[j].deviation * spread[j] / np.sqrt(experiment.steps) for j in self.noisy]
         )
         """Deviations of their errors: white, with the low-frequency power of the samples' noise."""
-        free_start = isinstance(problem.start, Settled)
+        free_start = isinstance(problem.start, EquilibriumStart)
         self.shifts = len(fed) if free_start else 0
         """Number of unknown errors of the start."""
         time, dt, count = experiment.time, problem.dt, experiment.steps

@@ -13,11 +13,11 @@ from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.signals import (
     Angle,
+    EquilibriumStart,
     Feedback,
     Force,
-    Given,
+    GivenStart,
     Output,
-    Settled,
 )
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
@@ -49,7 +49,7 @@ class MechanismProblem(Problem):
     """Recorded forces."""
     feedback: Feedback | None = None
     """Feedback to the measured motion."""
-    start: Given | Settled = field(default_factory=Given)
+    start: GivenStart | EquilibriumStart = field(default_factory=GivenStart)
     """Initial state of a recording."""
     from_feedback: bool = False
     """Whether outputs are not recorded, but computed from the coordinates of the feedback."""

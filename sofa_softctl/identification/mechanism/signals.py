@@ -52,7 +52,7 @@ class Feedback:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenStart:
     """Initial state, which may depend on parameters; other coordinates are zero."""
 
     q: Mapping[str, Number] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Settled:
+class EquilibriumStart:
     """Initial equilibrium, with the joints of the feedback as first measured."""
 
     q: Mapping[str, float] = field(default_factory=dict)

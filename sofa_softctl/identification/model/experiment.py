@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from sofa_softctl.base.suggestions import did_you_mean, some
+from sofa_softctl.base.suggestions import did_you_mean, list_names
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.model.parameter import Parameter
 
@@ -61,7 +61,7 @@ def check_signal(name: str, channels: Sequence[Channel], location: str) -> None:
     if name not in valid_names:
         raise IdentificationError(
             f"{location} '{name}'.{did_you_mean(name, valid_names)} Known: "
-            f"{some(valid_names, near=name)}."
+            f"{list_names(valid_names, similar_to=name)}."
         )
 
 

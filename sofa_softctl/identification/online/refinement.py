@@ -151,10 +151,10 @@ def _fit(
     values = dict(zip((parameter.name for parameter in parameters), rho.tolist(), strict=True))
     try:
         result = estimate(
-            experiments, start_at(parameters, values), exact_inputs=True, most=task.most
+            experiments, start_at(parameters, values), exact_inputs=True, evaluations_max=task.most
         )
     except IdentificationError:  # the window may not be simulated from there
-        result = estimate(experiments, parameters, exact_inputs=True, most=task.most)
+        result = estimate(experiments, parameters, exact_inputs=True, evaluations_max=task.most)
     return result, identifiability(result, experiments)
 
 

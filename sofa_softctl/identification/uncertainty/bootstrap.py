@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from sofa_softctl.base.executors.retry import in_order, lost_workers
+from sofa_softctl.base.executors.retry import in_order, raise_worker_error
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import search
@@ -108,7 +108,7 @@ def bootstrap(
     draws: int = 200,
     *,
     seed: int = 0,
-    most: int = 200,
+    evaluations_max: int = 200,
     progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
     make: Make | None = None,
@@ -124,7 +124,7 @@ def bootstrap(
         experiments: Experiments as they were given to the estimate.
         draws: Number of refits, 20 or more.
         seed: Seed of the noise; the numbers are the same with and without an executor.
-        most: Limit of evaluations of a refit.
+        evaluations_max: Limit of evaluations of a refit.
         progress: Called with the number of completed refits.
         executor: Runs several refits at a time.
         make: Picklable function that makes the experiments in a worker; by default they are
@@ -148,9 +148,9 @@ def bootstrap(
     )
     if executor is not None:
         check_picklable(make_in_worker)
-    refit = partial(_refit, _Refits.from_estimate(estimate, make_in_worker, most))
+    refit = partial(_refit, _Refits.from_estimate(estimate, make_in_worker, evaluations_max))
     results, failed = list[np.ndarray](), list[str]()
-    with lost_workers("Nothing of the bootstrap is kept."):
+    with raise_worker_error("Nothing of the bootstrap is kept."):
         seeds = [[seed, number] for number in range(draws)]
         for count, (rho, reason) in enumerate(in_order(executor, refit, seeds), start=1):
             if rho is None:

@@ -38,7 +38,7 @@ class MeasuredDisplacements(StepAspect):
     ) -> None:
         if not (options.is_data(measured) or options.is_data_path(measured)):
             expected = 'a Data with a number for each actuator, or its path: "@bridge.measured"'
-            options.wrong(controller, "measured", expected, measured)
+            options.raise_invalid_option(controller, "measured", expected, measured)
         self.controller, self.lead, self.names = controller, lead, tuple(names)
         self._source = measured
         self._data: Any = None
@@ -109,7 +109,7 @@ class MeasuredDisplacements(StepAspect):
             self._data = self._find()
         values = options.as_floats(self._data)
         if values is None or values.shape != (len(self.names),):
-            options.wrong(
+            options.raise_invalid_option(
                 self.controller,
                 "measured",
                 f"a Data with a number for each of the {len(self.names)} actuators",

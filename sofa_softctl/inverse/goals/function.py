@@ -11,7 +11,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.control import options
-from sofa_softctl.scene.control.options import as_floats, shown
+from sofa_softctl.scene.control.options import as_floats, format_value
 from sofa_softctl.scene.graph.nodes import body_of, body_size
 from sofa_softctl.scene.plausibility.bodies import carried_goal, point
 from sofa_softctl.scene.plausibility.holding import fixed_nodes
@@ -50,7 +50,7 @@ def goals_at(goal: Callable[[float], Any], time: float, effectors: int, owner: s
             return goals
     raise SceneError(
         f"The goal of {owner} at t = {time:.6g} must be finite, with shape {(effectors, 3)}; got "
-        f"{shown(value)}."
+        f"{format_value(value)}."
     )
 
 

@@ -60,7 +60,7 @@ class PolicyController(SceneController):
     ) -> None:
         super().__init__(name=name, root=root)
         if not isinstance(task, Task):
-            options.wrong(self, "task", "a sofa_softctl.learning.Task", task)
+            options.raise_invalid_option(self, "task", "a sofa_softctl.learning.Task", task)
         self.policy = policy if isinstance(policy, Policy) else Policy.load(policy)
         self.task, self.goal, self.units = task, dict(goal or {}), declared_units(root)
         self.actuation = Actuation(task.action, root, self.units)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import PolicyError
 from sofa_softctl.learning.task.quantities import Interface
 
@@ -86,7 +86,7 @@ class Policy:
             "checksum": _checksum(arrays),
             "about": json.dumps(self.about),
         }
-        with replacing(path, PolicyError) as name:
+        with replace_atomically(path, PolicyError) as name:
             name.write_bytes(save(arrays, metadata))
 
     @staticmethod

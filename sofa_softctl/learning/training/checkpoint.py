@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import PolicyError
 
 FORMAT, VERSION = "softctl training", "1"
@@ -35,7 +35,7 @@ def save_checkpoint(path: Path, model: Any, about: dict[str, Any]) -> None:
     tensors = {name: tensor.detach().contiguous().clone() for name, tensor in tensors.items()}
     values = {**about, "random": position}
     metadata = {"format": FORMAT, "version": VERSION, "about": json.dumps(values)}
-    with replacing(path, PolicyError) as name:
+    with replace_atomically(path, PolicyError) as name:
         name.write_bytes(save(tensors, metadata))
 
 

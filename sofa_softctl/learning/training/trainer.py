@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import PolicyError, SoftctlError
 from sofa_softctl.learning.policy.policy import Policy
 from sofa_softctl.learning.task.quantities import Interface
@@ -57,7 +57,7 @@ def save_curve(path: Path, points: list[CurvePoint]) -> None:
     writer = csv.writer(text)
     writer.writerow([field.name for field in fields(CurvePoint)])
     writer.writerows(astuple(point) for point in points)
-    with replacing(path, PolicyError) as name:
+    with replace_atomically(path, PolicyError) as name:
         name.write_text(text.getvalue())
 
 

@@ -13,10 +13,10 @@ from uuid import uuid4
 
 import numpy as np
 
-from sofa_softctl.base.executors.retry import in_order, lost_workers
+from sofa_softctl.base.executors.retry import in_order, raise_worker_error
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.building.solving import SolvedTask, TaskChain, solve, solve_in_worker
-from sofa_softctl.library.building.stopping import Presumed, Window, failure_bound
+from sofa_softctl.library.building.stopping import PredictedInfeasible, Window, failure_bound
 from sofa_softctl.library.motions.answer import Answer, Correction
 from sofa_softctl.library.motions.entry import Entry
 from sofa_softctl.library.motions.library import CANDIDATES, TrajectoryLibrary, check_query_options
@@ -129,7 +129,7 @@ class Builder:
     chains: list[TaskChain] = field(init=False)
     window: Window = field(init=False)
     """Tasks since the last new entry."""
-    presumed: Presumed = field(init=False)
+    presumed: PredictedInfeasible = field(init=False)
     """Tasks predicted infeasible."""
     grown: list[int] = field(init=False)
     """Number of tasks queried while the library had 0, 1, 2, ... entries."""
@@ -167,13 +167,13 @@ class Builder:
             self.begun_with = self.seed
             seeds = np.random.SeedSequence(self.seed).spawn(SETTINGS.chain_count)
             self.chains = [TaskChain(np.random.default_rng(seed)) for seed in seeds]
-            self.counts, self.window, self.presumed = BuildCounts(), Window(), Presumed()
+            self.counts, self.window, self.presumed = BuildCounts(), Window(), PredictedInfeasible()
             self.grown, self.skipped = [0], []
             return
         self.begun_with = saved["seed"]
         self.chains = [TaskChain.from_json(chain) for chain in saved["chains"]]
         self.counts, self.window = BuildCounts(**saved["counts"]), Window(**saved["window"])
-        self.presumed = Presumed(**saved["presumed"])
+        self.presumed = PredictedInfeasible(**saved["presumed"])
         self.grown, self.skipped = saved["grown"], saved["skipped"]
         if saved["asked"] != self._query_options:
             self.changed = [
@@ -399,7 +399,7 @@ class Builder:
         arguments = (
             repeat(value, len(tasks)) for value in (self.key, self.make, self.program.digest)
         )
-        with lost_workers(
+        with raise_worker_error(
             "It may have run out of memory. The library has all motions until then: start again, "
             "perhaps with fewer workers, and it goes on."
         ):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import SoftctlError
 
 
@@ -40,7 +40,7 @@ def write_library(path: Path, library: Any) -> None:
         header = [*names, "cost", *(f"u_{k}" for k in range(u.shape[1]))]
         _write_rows(path, header, np.column_stack((p, cost, u)))
         return
-    with replacing(path) as name, open(name, "wb") as file:
+    with replace_atomically(path) as name, open(name, "wb") as file:
         np.savez(
             file,
             allow_pickle=False,
@@ -60,7 +60,7 @@ def check_suffix(path: Path) -> None:
 
 
 def _write_rows(path: Path, header: list[str], rows: np.ndarray) -> None:
-    with replacing(path) as name, open(name, "w", newline="", encoding="utf-8") as file:
+    with replace_atomically(path) as name, open(name, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows.tolist())

@@ -109,7 +109,7 @@ class BuildForecast(NamedTuple):
     """Fraction of infeasible tasks [-]."""
 
 
-def estimated(
+def forecast_build(
     program: Program, *, most: int = SETTINGS.entries_max, **options: Any
 ) -> BuildForecast:
     """Build a small temporary library, and forecast from it.

@@ -27,7 +27,7 @@ SETTINGS = StoppingSettings()
 
 
 @dataclass
-class Presumed:
+class PredictedInfeasible:
     """Counts of the tasks predicted infeasible, see `Feasibility`."""
 
     unsolved: int = 0
@@ -81,7 +81,9 @@ class Window:
         return _upper_bound(self.failures, self.tasks, alpha * _error_fraction(self.failures + 1))
 
 
-def failure_bound(window: Window, presumed: Presumed, *, tasks: int, motions: int) -> float:
+def failure_bound(
+    window: Window, presumed: PredictedInfeasible, *, tasks: int, motions: int
+) -> float:
     """Return an upper bound of the fraction of feasible tasks that a library fails [-].
 
     Args:

@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.base.sqlite_file import SqliteFile, SqliteSchema
 from sofa_softctl.errors import LibraryError
 from sofa_softctl.library.motions.entry import Entry
@@ -90,7 +90,7 @@ class LibraryFile:
             "state": None,
         }
         with (
-            replacing(Path(path), LibraryError) as temporary,
+            replace_atomically(Path(path), LibraryError) as temporary,
             SqliteFile(temporary, _SCHEMA, create=True) as file,
             file.transaction(),
         ):

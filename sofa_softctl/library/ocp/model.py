@@ -22,7 +22,7 @@ from sofa_softctl.library.ocp.tape import Tape
 
 ACCURACY = 1e-6
 """Allowed error of a simulation step, relative to the largest value of a state [-]."""
-SLACK = 1e-5
+LIMIT_SLACK = 1e-5
 """Excess of a limit within the error of the simulation, relative to the state [-]."""
 SIMULATOR = "adaptive Runge-Kutta 5(4), limits also between instants"
 FORMULAS = ("dynamics", "initial", "cost", "terminal", "final_cost", "path", "error")
@@ -218,7 +218,7 @@ class Model:
             p,
             self.horizon / self.intervals,
             ACCURACY * scale + 1e-12,
-            SLACK * np.array(self.path_scale, float),
+            LIMIT_SLACK * np.array(self.path_scale, float),
             x,
             extremes,
             path_min,
@@ -281,7 +281,7 @@ class Model:
         ):
             if np.isfinite(state.lower) or np.isfinite(state.upper):
                 excess = max(state.lower - low, high - state.upper, 0.0)
-                slack = SLACK * max(scale, _range(state))
+                slack = LIMIT_SLACK * max(scale, _range(state))
                 criteria.append(
                     Criterion(f"excess of the limits of '{state.name}'", excess, slack, "")
                 )
@@ -289,7 +289,7 @@ class Model:
             zip(simulation.path, self.path_scale, strict=True), 1
         ):
             criteria.append(
-                Criterion(f"violation of path {number}", max(-value, 0.0), SLACK * scale, "")
+                Criterion(f"violation of path {number}", max(-value, 0.0), LIMIT_SLACK * scale, "")
             )
         return AcceptanceReport(SIMULATOR, tuple(criteria), simulation.failure)
 

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import splu
 from sofa_softctl.library.ocp.sensitivity import final_rows
 from sofa_softctl.library.ocp.shooting import Derivatives, Optimum
 from sofa_softctl.qp.problem import QP, kkt_residual
-from sofa_softctl.qp.solvers.daqp import KeptDaqp
+from sofa_softctl.qp.solvers.daqp import FixedMatrixDaqp
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked
 
 SOLVERS = ("daqp", "proxqp")
@@ -87,8 +87,8 @@ class TangentQP:
         )
 
     @cached_property
-    def _solver(self) -> KeptDaqp:
-        return KeptDaqp(self.H, self.A)
+    def _solver(self) -> FixedMatrixDaqp:
+        return FixedMatrixDaqp(self.H, self.A)
 
     def prepare(self) -> None:
         """Factorise the QP; otherwise the first `solve` does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import daqp
 import numpy as np
 
-from sofa_softctl.qp.problem import QP, QPResult, no_answer
+from sofa_softctl.qp.problem import QP, QPResult, no_solution
 
 _SETTINGS = {
     # Largest violation of a limit. The default, 1e-6, would fail our check.
@@ -55,10 +55,10 @@ def solve_daqp(qp: QP, warm: QPResult | None = None) -> QPResult:
     if flag > 0:  # otherwise x is garbage
         return QPResult(x, info["lam"], "solved", info["iterations"])
     message = _FLAGS.get(flag, f"exit flag {flag}")
-    return no_answer(qp, "infeasible" if flag == -1 else "failed", info["iterations"], message)
+    return no_solution(qp, "infeasible" if flag == -1 else "failed", info["iterations"], message)
 
 
-class KeptDaqp:
+class FixedMatrixDaqp:
     """daqp for QPs that differ only in gradient and limits: it takes a third of the time.
 
     The factors of H and the transformed rows are kept. About one answer in a hundred is wrong (for
@@ -85,4 +85,6 @@ class KeptDaqp:
         if flag > 0:
             return QPResult(np.array(x), np.array(info["lam"]), "solved", info["iterations"])
         message = _FLAGS.get(flag, f"exit flag {flag}")
-        return no_answer(qp, "infeasible" if flag == -1 else "failed", info["iterations"], message)
+        return no_solution(
+            qp, "infeasible" if flag == -1 else "failed", info["iterations"], message
+        )

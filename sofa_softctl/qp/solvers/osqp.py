@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.qp.problem import QPResult, SparseQP, no_answer
+from sofa_softctl.qp.problem import QPResult, SparseQP, no_solution
 
 _SETTINGS: dict[str, Any] = {
     "verbose": False,
@@ -28,7 +28,7 @@ def solve_osqp(qp: SparseQP, warm: QPResult | None = None) -> QPResult:
     try:
         import osqp
     except ImportError:
-        return no_answer(qp, "failed", 0, "not installed: pip install osqp")
+        return no_solution(qp, "failed", 0, "not installed: pip install osqp")
 
     n = len(qp.g)
     solver = osqp.OSQP()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.qp.problem import QP, QPResult, no_answer
+from sofa_softctl.qp.problem import QP, QPResult, no_solution
 
 _SETTINGS: dict[str, Any] = {
     "eps_abs": 1e-10,
@@ -50,7 +50,7 @@ def solve_proxqp(qp: QP, warm: QPResult | None = None) -> QPResult:
     info = solver.results.info
     status = info.status.name
     if status == "PROXQP_PRIMAL_INFEASIBLE":
-        return no_answer(qp, "infeasible", info.iter, "the limits contradict each other")
+        return no_solution(qp, "infeasible", info.iter, "the limits contradict each other")
     x, y = np.array(solver.results.x), np.array(solver.results.z)
     if status == "PROXQP_SOLVED":
         return QPResult(x, y, "solved", info.iter)

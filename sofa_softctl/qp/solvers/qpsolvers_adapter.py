@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from sofa_softctl.errors import PluginError, ProblemError
-from sofa_softctl.qp.problem import QP, QPResult, QPSolver, no_answer
+from sofa_softctl.qp.problem import QP, QPResult, QPSolver, no_solution
 
 if TYPE_CHECKING:
     import qpsolvers
@@ -62,9 +62,9 @@ def from_qpsolvers(name: str) -> QPSolver:
                 warnings.simplefilter("ignore")  # `found` reports failures
                 solution = qpsolvers.solve_problem(problem, name, **options)
         except (qpsolvers.QPError, ValueError, ArithmeticError) as error:
-            return no_answer(qp, "failed", 0, str(error))
+            return no_solution(qp, "failed", 0, str(error))
         if not solution.found or solution.x is None:
-            return no_answer(qp, "failed", 0, "no solution found")
+            return no_solution(qp, "failed", 0, "no solution found")
         return QPResult(np.array(solution.x), multipliers(solution), "solved", 0, "")
 
     return solve_adapted

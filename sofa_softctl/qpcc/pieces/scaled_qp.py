@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, dual_active_set, unlimited
+from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, dual_active_set, unconstrained_optimum
 from sofa_softctl.qpcc.pieces.kernels import PieceRows, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import cholesky
 
@@ -68,7 +68,7 @@ def solve_scaled(
     y = np.zeros(m)
     if not cholesky(S, L, 1e-15):
         return FAILED, center, y, 0.0
-    a = unlimited(L, h / size)
+    a = unconstrained_optimum(L, h / size)
     outcome = dual_active_set(a, G, low / size, high / size, 1e-7)
     if outcome == INFEASIBLE and radius < np.inf:
         for i in range(m):
@@ -76,7 +76,7 @@ def solve_scaled(
             for j in range(n_v):
                 value += G[i, j] * center[j] / d[j]
             low[n_v + i], high[n_v + i] = min(low[n_v + i], value), max(high[n_v + i], value)
-        a = unlimited(L, h / size)
+        a = unconstrained_optimum(L, h / size)
         outcome = dual_active_set(a, G, low / size, high / size, 1e-7)
     step = 0.0
     for j in range(n_v):

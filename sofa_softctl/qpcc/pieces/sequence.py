@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, SOLVED, WORTHLESS
+from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, NOT_BETTER, SOLVED
 from sofa_softctl.qpcc.pieces.curvature import curvature
 from sofa_softctl.qpcc.pieces.kernels import (
     CONE,
@@ -155,7 +155,7 @@ def solve_piece(
                 else ESTIMATE_RATIO_FAR * worth
             )
         if model > bar:
-            outcome = WORTHLESS
+            outcome = NOT_BETTER
             break
         candidate = point_at(s, kind, point.direction, point.balance, u, lam, point.planes)
         is_accepted, gain = True, np.inf

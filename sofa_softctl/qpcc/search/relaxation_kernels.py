@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qp.active_set import SOLVED, ActiveSet, dual_active_set, unlimited
+from sofa_softctl.qp.active_set import SOLVED, ActiveSet, dual_active_set, unconstrained_optimum
 from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, STICKING, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import cholesky, times_vector
 
@@ -102,7 +102,7 @@ def relaxed_objective(
             H[a, b] += weight * M[a, b]
         g[a] += weight * h[a]
         gradient[a] = scale[a] * g[a] / size - anchor * center[a]
-    optimum = unlimited(L, gradient)
+    optimum = unconstrained_optimum(L, gradient)
     return convex, Convex(H, g, constant, anchor, optimum)
 
 

@@ -186,7 +186,7 @@ class Step:
         return result
 
     def _idle(self, answer: PieceSolution) -> bool:
-        """Whether an answer moves nothing, and a search for motion is due.
+        """Return True if an answer moves nothing, and a search for motion is due.
 
         It is due where no contact was known, and after `PATIENCE` steps without motion, after
         twice as many, and so on.

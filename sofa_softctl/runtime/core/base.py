@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sofa_softctl.base.source_line import Line, describe, scene_line
-from sofa_softctl.base.suggestions import did_you_mean, nearest
+from sofa_softctl.base.suggestions import did_you_mean, nearest_names
 from sofa_softctl.errors import LinkError, SceneError, UnknownDataError
 from sofa_softctl.runtime.core.data import script_data
 from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
@@ -289,7 +289,7 @@ class Base:
         caller = sys._getframe(2).f_globals.get("__name__", "")
         if self._scripted or name.startswith("_") or caller.partition(".")[0] == "sofa_softctl":
             return
-        if close := nearest(name, type(self).data_names, cutoff=ATTRIBUTE_SIMILARITY_MIN):
+        if close := nearest_names(name, type(self).data_names, cutoff=ATTRIBUTE_SIMILARITY_MIN):
             complain(
                 self,
                 SceneError(

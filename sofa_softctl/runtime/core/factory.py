@@ -144,7 +144,7 @@ def explain_unknown(name: str) -> str:
         return (
             f"{start} It belongs to what is not here: {family}. In SOFA itself the scene may run."
         )
-    hint = did_you_mean(RENAMED.get(name, name), COMPONENTS.names(), most=3, cutoff=0.75)
+    hint = did_you_mean(RENAMED.get(name, name), COMPONENTS.names(), count_max=3, cutoff=0.75)
     return f"{start}{hint} 'softctl components' lists all; in SOFA itself the scene may still run."
 
 

@@ -11,7 +11,7 @@ import Sofa.Core
 import Sofa.SofaConstraintSolver  # before a scene makes its solver: it adds W() and lambda_force()
 
 from sofa_softctl.base import source_line
-from sofa_softctl.base.suggestions import nearest
+from sofa_softctl.base.suggestions import nearest_names
 from sofa_softctl.errors import ConfigError, DeviceError, SceneError
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.control.report import History, Markers, Summary
@@ -51,7 +51,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         options.refuse_unknown(type(self), kwargs, self.made_at)
         Sofa.Core.Controller.__init__(self, *args, **kwargs)
         if not hasattr(root, "findData"):
-            options.wrong(self, "root", "the root node of the scene", root)
+            options.raise_invalid_option(self, "root", "the root node of the scene", root)
         self.root = root
         self.outputs: dict[str, Any] = {}
         """Output Data, by name."""
@@ -68,7 +68,9 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
     def __setattr__(self, name: str, value: Any) -> None:
         kind: Any = self.__class__
         if name in options.names_of(kind) and name not in vars(self) and self._is_made(name):
-            options.wrong(self, name, "set when the controller is made: nothing reads it", value)
+            options.raise_invalid_option(
+                self, name, "set when the controller is made: nothing reads it", value
+            )
         elif name not in vars(self) and not hasattr(kind, name) and "outputs" in vars(self):
             self._warn_of_attribute(name)
         super().__setattr__(name, value)
@@ -79,7 +81,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
         if frame is None or frame.f_locals.get("self") is self:
             return
         kind: Any = type(self)
-        close = nearest(name, options.names_of(kind), cutoff=SIMILARITY_MIN)
+        close = nearest_names(name, options.names_of(kind), cutoff=SIMILARITY_MIN)
         if close and self._is_made(name):
             line = source_line.describe(source_line.scene_line())
             Sofa.msg_warning(
@@ -103,7 +105,7 @@ class SceneController(Sofa.Core.Controller):  # type: ignore[misc]
             numbers = np.atleast_1d(np.asarray(value))
             if numbers.dtype.kind not in "biuf" or numbers.ndim > 2:
                 expected = "a text, numbers, or points of shape (n, 3)"
-                options.wrong(self, f"the output '{name}'", expected, value)
+                options.raise_invalid_option(self, f"the output '{name}'", expected, value)
             numbers = numbers.astype(float)
             kind, start = ("vector<double>", "vector<Vec3d>")[numbers.ndim - 1], numbers.tolist()
         self.addData(name=name, value=start, type=kind, help=help, group=type(self).__name__)

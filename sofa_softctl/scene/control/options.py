@@ -85,7 +85,7 @@ def _options_of(kind: type[Any]) -> Iterator[str]:
             return
 
 
-class Allowed(NamedTuple):
+class NumberRange(NamedTuple):
     """Range of the numbers that an option takes."""
 
     words: str
@@ -94,46 +94,48 @@ class Allowed(NamedTuple):
     """Function that returns a mask of the allowed numbers."""
 
 
-ANY = Allowed("", lambda x: ~np.isnan(x))
-FINITE = Allowed("that is finite", np.isfinite)
-NOT_NEGATIVE = Allowed(">= 0", lambda x: x >= 0.0)
-FINITE_NOT_NEGATIVE = Allowed("that is finite and >= 0", lambda x: (x >= 0.0) & np.isfinite(x))
-POSITIVE = Allowed("> 0", lambda x: x > 0.0)
+ANY = NumberRange("", lambda x: ~np.isnan(x))
+FINITE = NumberRange("that is finite", np.isfinite)
+NOT_NEGATIVE = NumberRange(">= 0", lambda x: x >= 0.0)
+FINITE_NOT_NEGATIVE = NumberRange("that is finite and >= 0", lambda x: (x >= 0.0) & np.isfinite(x))
+POSITIVE = NumberRange("> 0", lambda x: x > 0.0)
 
 
-def wrong(controller: Any, option: str, expected: str, value: Any, advice: str = "") -> NoReturn:
+def raise_invalid_option(
+    controller: Any, option: str, expected: str, value: Any, advice: str = ""
+) -> NoReturn:
     """Raise SceneError for the value of an option."""
     raise SceneError(
         f"{controller.made_at}: {type(controller).__name__}: {option} must be {expected}, got "
-        f"{shown(value)}.{f' {advice}' if advice else ''}"
+        f"{format_value(value)}.{f' {advice}' if advice else ''}"
     )
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value for a message: paths of components and nodes; long values are cut."""
     if is_data(value):
-        return f"the Data '{value.getName()}' with the value {shown(value.value)}"
+        return f"the Data '{value.getName()}' with the value {format_value(value.value)}"
     if hasattr(value, "getPathName"):
         kind = "the node" if _is_node(value) else f"the {value.getClassName()}"
         return f"{kind} '{value.getPathName()}'"
     if isinstance(value, np.ndarray) and value.size > 6:
         return f"an array of shape {value.shape}"
     if isinstance(value, list | tuple) and value and hasattr(value[0], "getPathName"):
-        return f"a {type(value).__name__} of {len(value)} that begins with {shown(value[0])}"
+        return f"a {type(value).__name__} of {len(value)} that begins with {format_value(value[0])}"
     text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def number(controller: Any, option: str, value: Any, allowed: Allowed = ANY) -> float:
+def number(controller: Any, option: str, value: Any, allowed: NumberRange = ANY) -> float:
     """Return an allowed number."""
     values = as_floats(value)
     if values is None or values.size != 1 or not allowed.holds(values).all():
-        wrong(controller, option, f"a number {allowed.words}".strip(), value)
+        raise_invalid_option(controller, option, f"a number {allowed.words}".strip(), value)
     return float(values.ravel()[0])
 
 
 def numbers(
-    controller: Any, option: str, value: Any, count: int, of: str, allowed: Allowed = ANY
+    controller: Any, option: str, value: Any, count: int, of: str, allowed: NumberRange = ANY
 ) -> np.ndarray:
     """Return one number per item, from one for all or one for each, shape (count,).
 
@@ -152,7 +154,7 @@ def numbers(
     if values is None or values.shape not in ((), (count,)) or not allowed.holds(values).all():
         kind = f"a number {allowed.words}".strip()
         several = f"each of the {count} {of}s" if count > 1 else f"the only {of}"
-        wrong(controller, option, f"{kind}, one for all or one for {several}", value)
+        raise_invalid_option(controller, option, f"{kind}, one for all or one for {several}", value)
     return np.array(np.broadcast_to(values, count))
 
 
@@ -204,7 +206,7 @@ def components(controller: Any, option: str, value: Any, example: str) -> list[A
             advice = f"Write {option}={example}."
             if items is not None and _is_node(item):
                 advice = "Give the component in the node, as addObject returned it."
-            wrong(controller, option, "a list of components", item, advice)
+            raise_invalid_option(controller, option, "a list of components", item, advice)
     return items or []
 
 
@@ -213,17 +215,19 @@ def instances(controller: Any, option: str, value: Any, kind: type[Any]) -> list
     items = _as_list(value)
     if items is None:
         example = f"Write {option}=[...]." if isinstance(value, kind) else ""
-        wrong(controller, option, f"a list of {kind.__name__} objects", value, example)
+        raise_invalid_option(
+            controller, option, f"a list of {kind.__name__} objects", value, example
+        )
     for item in items:
         if not isinstance(item, kind):
-            wrong(controller, option, f"a list of {kind.__name__} objects", item)
+            raise_invalid_option(controller, option, f"a list of {kind.__name__} objects", item)
     return items
 
 
 def text(controller: Any, option: str, value: Any) -> str:
     """Return a text that is not empty."""
     if not isinstance(value, str) or not value:
-        wrong(controller, option, "a text", value)
+        raise_invalid_option(controller, option, "a text", value)
     return value
 
 
@@ -231,14 +235,16 @@ def choice(controller: Any, option: str, value: Any, choices: Sequence[str]) -> 
     """Return one of some texts."""
     if value not in choices:
         expected = f"one of {', '.join(map(repr, choices))}"
-        wrong(controller, option, expected, value, did_you_mean(str(value), choices).strip())
+        raise_invalid_option(
+            controller, option, expected, value, did_you_mean(str(value), choices).strip()
+        )
     return str(value)
 
 
 def function(controller: Any, option: str, value: Any, call: str, *arguments: Any) -> Any:
     """Return a function that takes these arguments, as in `call`."""
     if not callable(value) or hasattr(value, "getPathName"):
-        wrong(controller, option, f"a function: {call}", value)
+        raise_invalid_option(controller, option, f"a function: {call}", value)
     try:
         signature = inspect.signature(value)
     except ValueError:  # unknown, as for some built-in functions
@@ -247,14 +253,14 @@ def function(controller: Any, option: str, value: Any, call: str, *arguments: An
         signature.bind(*arguments)
     except TypeError as error:
         advice = f"It does not take the arguments of {call}: {error}."
-        wrong(controller, option, f"a function: {call}", value, advice)
+        raise_invalid_option(controller, option, f"a function: {call}", value, advice)
     return value
 
 
 def instance(controller: Any, option: str, value: Any, kind: type[Any]) -> Any:
     """Return an object of a class."""
     if not isinstance(value, kind):
-        wrong(controller, option, f"a {kind.__name__}", value)
+        raise_invalid_option(controller, option, f"a {kind.__name__}", value)
     return value
 
 

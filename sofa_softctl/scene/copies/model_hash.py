@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.fingerprint import Fingerprint, rounded
+from sofa_softctl.base.fingerprint import Fingerprint, quantize
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.data import Data
@@ -153,4 +153,4 @@ def _force_digest(weights: np.ndarray, force: np.ndarray) -> tuple[int, bytes]:
 
 
 def _positions(x: np.ndarray) -> list[bytes]:
-    return rounded(x, least=_DIGIT_FLOOR * float(np.abs(x).max(initial=0.0)))
+    return quantize(x, magnitude_min=_DIGIT_FLOOR * float(np.abs(x).max(initial=0.0)))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sofa_softctl.base.suggestions import nearest
+from sofa_softctl.base.suggestions import nearest_names
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.control.steps import controllers_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
@@ -132,7 +132,9 @@ def _uncalled(controller: Any) -> Iterator[str]:
         for name, method in vars(kind).items():
             if re.match("on_?[A-Z]", name) and name not in _HANDLERS and inspect.isfunction(method):
                 if not _is_mentioned(kind, name):
-                    right = _OLD_HANDLERS.get(name) or next(iter(nearest(name, _HANDLERS)), "")
+                    right = _OLD_HANDLERS.get(name) or next(
+                        iter(nearest_names(name, _HANDLERS)), ""
+                    )
                     hint = f" Did you mean '{right}'?" if right else ""
                     yield (
                         f"{at(controller)}: no event calls its method '{name}', and neither does "

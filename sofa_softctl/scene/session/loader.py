@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.processes import interrupted_after, stopped_by, uninterrupted
+from sofa_softctl.base.processes import defer_interrupts, interrupted_after, stopped_by
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import ParameterError, SceneError, SoftctlError, UnknownComponentError
@@ -39,7 +39,7 @@ def clean_up(Sofa: Any, controllers: Iterable[Any]) -> BaseException | None:
         The first exception, errors before Ctrl-C, or None.
     """
     first: BaseException | None = None
-    with uninterrupted():
+    with defer_interrupts():
         for controller in controllers:
             try:
                 with interrupted_after():

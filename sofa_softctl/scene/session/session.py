@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sofa_softctl.base.processes import interrupted_after, uninterrupted
+from sofa_softctl.base.processes import defer_interrupts, interrupted_after
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.runtime.core.scripted import noted_controllers
@@ -247,7 +247,7 @@ class Session:
         try:
             yield recorder.channels
         except BaseException as error:
-            with uninterrupted():
+            with defer_interrupts():
                 self._stop_recording(error)
             raise
         self.end_recording()
@@ -258,7 +258,7 @@ class Session:
         Args:
             status: Status of the run, or "" for complete; an error that ended a step has priority.
         """
-        with uninterrupted():
+        with defer_interrupts():
             recorder, self._recorder = self._recorder, None
             if recorder is not None:
                 self._recording_seconds += recorder.seconds
@@ -292,7 +292,7 @@ class Session:
             return None
         error = None
         try:
-            with uninterrupted():
+            with defer_interrupts():
                 self._closed = True
                 controllers = [*self.controllers, *self._built_in_controllers()]
                 error = clean_up(self.backend.Sofa, controllers)

@@ -14,7 +14,7 @@ from sofa_softctl.surrogate.costs.obstacles import (
     find_nearest_points,
     measure_segments,
 )
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Approach:
         return obstacle_name(self.number, self.obstacle.shape)
 
 
-def approaches(problem: PlanningProblem, trial: Trial) -> list[Approach]:
+def approaches(problem: PlanningProblem, trial: TrajectoryIterate) -> list[Approach]:
     """Find the nearest approach to each obstacle, including segments between instants.
 
     A trajectory with second differences dd differs from its segments by up to s (1 - s) / 2 |dd|. A
@@ -101,7 +101,9 @@ def approaches(problem: PlanningProblem, trial: Trial) -> list[Approach]:
     return nearest_approaches
 
 
-def blocking_obstacles(problem: PlanningProblem, trial: Trial) -> list[tuple[str, float]]:
+def blocking_obstacles(
+    problem: PlanningProblem, trial: TrajectoryIterate
+) -> list[tuple[str, float]]:
     """Return obstacles, with margins, on the straight line from the end to the last goal.
 
     Such a trajectory has stopped in front of an obstacle, or passed it on the wrong side. A goal is
@@ -134,7 +136,7 @@ def blocking_obstacles(problem: PlanningProblem, trial: Trial) -> list[tuple[str
     return blocking
 
 
-def is_obstructed(problem: PlanningProblem, trial: Trial) -> bool:
+def is_obstructed(problem: PlanningProblem, trial: TrajectoryIterate) -> bool:
     """Return True if a trajectory enters an obstacle's margin, or ends behind an obstacle."""
     if not problem.obstacles:
         return False

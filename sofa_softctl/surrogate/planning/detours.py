@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.surrogate.costs.costs import Following, Probe
 from sofa_softctl.surrogate.costs.obstacles import Obstacle
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class DetourSettings:
 SETTINGS = DetourSettings()
 
 
-def detours(problem: PlanningProblem, trial: Trial) -> list[PlanningProblem]:
+def detours(problem: PlanningProblem, trial: TrajectoryIterate) -> list[PlanningProblem]:
     """Return problems without obstacles whose goals lead around them, shortest detour first.
 
     Their solutions are other initial trajectories, since sequential programming stays on the side
@@ -83,7 +83,7 @@ def _heaviest_guided_cost(problem: PlanningProblem) -> Following | None:
     return max(terms, key=lambda term: float(np.max(term.weight)), default=None)
 
 
-def _way(term: Following, trial: Trial) -> np.ndarray:
+def _way(term: Following, trial: TrajectoryIterate) -> np.ndarray:
     """Sample the path from the start through all goals of positive weight evenly."""
     start = term.probe.locate(trial.y[:1, list(term.rows)])[0]
     counts = np.broadcast_to(term.weight, len(term.goal)) > 0.0
@@ -105,7 +105,7 @@ def _time_path(path: np.ndarray, instants: int) -> np.ndarray:
     return _even(path, s * s * s * (10.0 + s * (6.0 * s - 15.0)))
 
 
-def _reachable(probe: Probe, trial: Trial) -> np.ndarray:
+def _reachable(probe: Probe, trial: TrajectoryIterate) -> np.ndarray:
     """Return the directions in which the robot can move a point, shape (r, 3)."""
     rows = list(probe.rows)
     p_y = probe.locate(trial.y[:, rows])[1]

@@ -17,8 +17,8 @@ from sofa_softctl.surrogate.planning.collisions import (
     is_obstructed,
     obstacle_name,
 )
-from sofa_softctl.surrogate.program.settings import Ended
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.settings import OptimiserResult
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at its limit
 
@@ -48,7 +48,7 @@ class Outcome:
     """Largest displacement by which a segment would leave an obstacle [length]."""
 
 
-def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
+def outcome(problem: PlanningProblem, ended: OptimiserResult, tried: int = 0) -> Outcome:
     """Judge the result of the optimiser, after `tried` other initial trajectories."""
     miss, instant, missed = _largest_miss(problem, ended.trial)
     nearest_approaches = approaches(problem, ended.trial)
@@ -69,7 +69,7 @@ def outcome(problem: PlanningProblem, ended: Ended, tried: int = 0) -> Outcome:
     return Outcome(status, message, miss, max(violation, 0.0), max(inside, 0.0))
 
 
-def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
+def _balance(ended: OptimiserResult, blocked: bool) -> Iterator[Finding]:
     """Yield findings on defects and optimality."""
     defect_text = f"Steps lack balance by up to {ended.trial.defect:.1e} of the force."
     if ended.stuck and not ended.balanced:
@@ -94,7 +94,7 @@ def _balance(ended: Ended, blocked: bool) -> Iterator[Finding]:
 
 
 def _goals(
-    problem: PlanningProblem, ended: Ended, miss: float, instant: int, missed: bool
+    problem: PlanningProblem, ended: OptimiserResult, miss: float, instant: int, missed: bool
 ) -> Iterator[Finding]:
     if missed and ended.converged:
         yield Finding(
@@ -110,7 +110,10 @@ def _goals(
 
 
 def _obstacles(
-    problem: PlanningProblem, trial: Trial, nearest_approaches: list[Approach], tried: int
+    problem: PlanningProblem,
+    trial: TrajectoryIterate,
+    nearest_approaches: list[Approach],
+    tried: int,
 ) -> Iterator[Finding]:
     """Yield findings on points in obstacles or margins, and on obstacles before the goal."""
     others_text = f" {tried} other initial motions led to nothing better." if tried else ""
@@ -200,7 +203,7 @@ def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> st
     return f"Limits that it is at: {'; '.join(at_limit)}."
 
 
-def _largest_miss(problem: PlanningProblem, trial: Trial) -> tuple[float, int, bool]:
+def _largest_miss(problem: PlanningProblem, trial: TrajectoryIterate) -> tuple[float, int, bool]:
     """Return the largest distance from a goal, its instant, and whether a tolerance is exceeded."""
     miss, instant, missed = 0.0, 1, False
     for term in problem.outputs:

@@ -22,11 +22,15 @@ from sofa_softctl.surrogate.planning.detours import detours
 from sofa_softctl.surrogate.planning.outcome import outcome
 from sofa_softctl.surrogate.program.optimise import optimise
 from sofa_softctl.surrogate.program.settings import (
-    Ended,
+    OptimiserResult,
     Settings,
     TrustRegionIteration,
 )
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.surrogate.program.transcription import (
+    PlanningProblem,
+    TrajectoryIterate,
+    evaluate,
+)
 
 
 class Iteration(NamedTuple):
@@ -179,11 +183,11 @@ def plan(
 
 def _best_of_starts(
     problem: PlanningProblem,
-    start: Trial,
+    start: TrajectoryIterate,
     settings: Settings,
     report: Callable[[TrustRegionIteration], None],
     other_starts_max: int,
-) -> tuple[PlanningProblem, Ended, int]:
+) -> tuple[PlanningProblem, OptimiserResult, int]:
     """Optimise from a start; if obstacles obstruct the result, also from other starts.
 
     Returns:
@@ -191,7 +195,7 @@ def _best_of_starts(
         number of other starts.
     """
 
-    def rank(ended: Ended) -> tuple[bool, bool, bool, float]:
+    def rank(ended: OptimiserResult) -> tuple[bool, bool, bool, float]:
         inside = any(approach.is_inside for approach in approaches(problem, ended.trial))
         blocked = bool(blocking_obstacles(problem, ended.trial))
         return inside, not ended.balanced, blocked, ended.trial.cost
@@ -216,7 +220,7 @@ def _best_of_starts(
     return problem, best, tried
 
 
-def _at_rest(problem: PlanningProblem) -> Trial:
+def _at_rest(problem: PlanningProblem) -> TrajectoryIterate:
     """Return the trajectory at rest, which has not jumped through any obstacle."""
     u = problem.within_limits(_holding_inputs(problem))
     return evaluate(problem, np.tile(problem.a_first, (problem.instants, 1)), u)
@@ -227,7 +231,9 @@ def _holding_inputs(problem: PlanningProblem) -> np.ndarray:
     return np.tile(problem.dynamics.holding(problem.a_first), (problem.instants - 1, 1))
 
 
-def _follow_detour(guide: PlanningProblem, start: Trial, settings: Settings) -> Trial:
+def _follow_detour(
+    guide: PlanningProblem, start: TrajectoryIterate, settings: Settings
+) -> TrajectoryIterate:
     """Return a trajectory along the goals of a detour."""
     few_iterations = replace(settings, iterations=30)  # it need not be optimal
     return optimise(guide, evaluate(guide, start.a, start.u), few_iterations, lambda _: None).trial
@@ -277,7 +283,7 @@ def check_limits(problem: PlanningProblem) -> None:
             )
 
 
-def check_places(problem: PlanningProblem, start: Trial) -> None:
+def check_places(problem: PlanningProblem, start: TrajectoryIterate) -> None:
     """Check that neither the start nor all main goals are inside an obstacle.
 
     Goals that only lead to main ones may be inside, see `Following.main`.

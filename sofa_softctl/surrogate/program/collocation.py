@@ -13,7 +13,11 @@ from scipy.sparse import block_array, block_diag, csc_array, csr_array, eye_arra
 from sofa_softctl.qp.problem import SparseQP
 from sofa_softctl.surrogate.program.linearization import Model, approximate, balance_slope, scatter
 from sofa_softctl.surrogate.program.settings import Settings
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.surrogate.program.transcription import (
+    PlanningProblem,
+    TrajectoryIterate,
+    evaluate,
+)
 from sofa_softctl.surrogate.program.trust_region import (
     Answers,
     next_radius,
@@ -24,7 +28,7 @@ from sofa_softctl.surrogate.program.trust_region import (
 
 def subproblem(
     problem: PlanningProblem,
-    trial: Trial,
+    trial: TrajectoryIterate,
     model: Model,
     *,
     scale: float,
@@ -80,7 +84,7 @@ def subproblem(
     return qp, np.array([low < -radius, high > radius])
 
 
-def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarray]:
+def _room(problem: PlanningProblem, trial: TrajectoryIterate) -> tuple[np.ndarray, np.ndarray]:
     """Return the largest decrease (<= 0) and increase (>= 0) of each variable within its limits."""
     (u_low, u_high), (a_low, a_high) = problem.input_bounds, problem.state_bounds
     current = np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
@@ -89,7 +93,9 @@ def _room(problem: PlanningProblem, trial: Trial) -> tuple[np.ndarray, np.ndarra
     return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
 
-def _rates(problem: PlanningProblem, trial: Trial) -> tuple[csr_array, np.ndarray, np.ndarray]:
+def _rates(
+    problem: PlanningProblem, trial: TrajectoryIterate
+) -> tuple[csr_array, np.ndarray, np.ndarray]:
     """Return the rows and limits of u_k - u_k-1 for limited rates."""
     K, m = problem.instants, problem.m
     u_at, a_at = problem.columns
@@ -139,7 +145,7 @@ class Collocation:
         trust region, for a fifth more time than with hard equations.
     """
 
-    def __init__(self, problem: PlanningProblem, trial: Trial, settings: Settings):
+    def __init__(self, problem: PlanningProblem, trial: TrajectoryIterate, settings: Settings):
         self.problem, self.trial, self.settings = problem, trial, settings
         self.model = approximate(problem, trial)
         largest = float(self.model.hessians[0].diagonal().max(initial=0.0))
@@ -217,7 +223,7 @@ class Collocation:
             actual=actual,
             predicted=predicted,
             noise=noise,
-            most=self.settings.radius_max,
+            radius_max=self.settings.radius_max,
         )
         accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if accepted:
@@ -230,7 +236,7 @@ class Collocation:
             self.costs.clear()
         return accepted, predicted
 
-    def _second_order_correction(self, stepped: Trial) -> Trial:
+    def _second_order_correction(self, stepped: TrajectoryIterate) -> TrajectoryIterate:
         """Return the second-order correction of a step: the QP with the step's defects, if better.
 
         It keeps obstacles and rest at the end, unlike corrections of the defects.
@@ -267,7 +273,9 @@ class Collocation:
             self.radius = max(self.radius, self.settings.radius)
 
 
-def _apply_step(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
+def _apply_step(
+    problem: PlanningProblem, trial: TrajectoryIterate, x: np.ndarray
+) -> TrajectoryIterate:
     """Return the trial changed by x, shape (n,)."""
     u_at, a_at = problem.columns
     a = trial.a.copy()
@@ -275,7 +283,9 @@ def _apply_step(problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
     return evaluate(problem, a, np.clip(trial.u + x[u_at], *problem.input_bounds))
 
 
-def _correct_defects(problem: PlanningProblem, trial: Trial, scale: float, penalty: float) -> Trial:
+def _correct_defects(
+    problem: PlanningProblem, trial: TrajectoryIterate, scale: float, penalty: float
+) -> TrajectoryIterate:
     """Correct the defects of a trial at the same inputs, if that lowers the merit.
 
     It is a Newton step on all a simultaneously: the slope by a is block lower triangular.

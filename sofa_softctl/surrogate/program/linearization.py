@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from sofa_softctl.surrogate.costs.dynamics import Steps
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,9 @@ class Model:
     depth_weight: np.ndarray
     """Cost of depth [cost / length], shape (h,)."""
 
-    def decrease(self, trial: Trial, x: np.ndarray, scale: float, penalty: float) -> np.ndarray:
+    def decrease(
+        self, trial: TrajectoryIterate, x: np.ndarray, scale: float, penalty: float
+    ) -> np.ndarray:
         """Predict the decrease of the merit for a change x, shape (n,), by each Hessian, (2,)."""
         bend = np.array([0.5 * x @ (hessian @ x) for hessian in self.hessians])
         smooth = self.gradient @ x + bend
@@ -42,7 +44,7 @@ class Model:
         return -(scale * (smooth + self.depth_weight @ hinge) + penalty * lack)
 
 
-def approximate(problem: PlanningProblem, trial: Trial) -> Model:
+def approximate(problem: PlanningProblem, trial: TrajectoryIterate) -> Model:
     """Return gradients at a trial, with Gauss-Newton and full Hessians of the costs."""
     K, d, m = problem.instants, problem.d, problem.m
     u_at, a_at = problem.columns
@@ -97,7 +99,7 @@ def _by_a(by_y: np.ndarray, y_a: np.ndarray, at: np.ndarray, n: int, first: int 
     return scatter(np.matmul(by_y[:, None], y_a), rows, at, (first + len(by_y), n))
 
 
-def balance_slope(problem: PlanningProblem, trial: Trial) -> scipy.sparse.csc_array:
+def balance_slope(problem: PlanningProblem, trial: TrajectoryIterate) -> scipy.sparse.csc_array:
     """Return the Jacobian of `Trial.lack`, shape (m, n)."""
     dynamics, K, d = problem.dynamics, problem.instants, problem.d
     u_at, a_at = problem.columns

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from sofa_softctl.surrogate.program.collocation import Collocation
 from sofa_softctl.surrogate.program.search import Search
 from sofa_softctl.surrogate.program.settings import (
-    Ended,
+    OptimiserResult,
     Settings,
     TrustRegionIteration,
 )
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 
 def optimise(
     problem: PlanningProblem,
-    trial: Trial,
+    trial: TrajectoryIterate,
     settings: Settings,
     report: Callable[[TrustRegionIteration], None],
-) -> Ended:
+) -> OptimiserResult:
     """Find a local optimum of the problem from a trial with inputs within their limits."""
     search: Search = (settings.search or Collocation)(problem, trial, settings)
     for _ in range(settings.iterations):
@@ -29,7 +29,7 @@ def optimise(
         report(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
         if search.converged or search.stuck:
             break
-    return Ended(
+    return OptimiserResult(
         trial,
         search.balanced,
         search.converged,

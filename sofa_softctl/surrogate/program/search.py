@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from sofa_softctl.surrogate.program.transcription import Trial
+from sofa_softctl.surrogate.program.transcription import TrajectoryIterate
 from sofa_softctl.surrogate.program.trust_region import Answers
 
 
@@ -13,7 +13,7 @@ class Search(Protocol):
 
     radius: float
     """Trust region of the next step [-]."""
-    trial: Trial
+    trial: TrajectoryIterate
     """Best trajectory so far."""
     converged: bool
     """Whether the first-order conditions hold."""

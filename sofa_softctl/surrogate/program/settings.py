@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sofa_softctl.surrogate.program.search import Search
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Settings:
     """Largest defect of an executable plan [-]."""
     stationarity: float = 1e-6
     """Largest violation of the first-order conditions, over the largest curvature [-]."""
-    search: Callable[[PlanningProblem, Trial, Settings], Search] | None = None
+    search: Callable[[PlanningProblem, TrajectoryIterate, Settings], Search] | None = None
     """Creates the search that improves a first trajectory, or None for `Collocation`."""
     radius: float = 0.2
     """Initial trust region: largest change of each a and u [-]."""
@@ -47,10 +47,10 @@ class TrustRegionIteration(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Ended:
+class OptimiserResult:
     """Result of the optimiser."""
 
-    trial: Trial
+    trial: TrajectoryIterate
     """Best trajectory."""
     balanced: bool
     """Whether all equations hold to `Settings.defect`."""

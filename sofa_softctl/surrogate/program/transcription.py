@@ -120,7 +120,7 @@ class PlanningProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class TrajectoryIterate:
     """Trajectory within an optimisation, possibly with defects, and its cost."""
 
     a: np.ndarray
@@ -151,7 +151,7 @@ class Trial:
         return value if np.isfinite(value) else np.inf
 
 
-def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
+def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> TrajectoryIterate:
     """Evaluate a trajectory a (K, d) with inputs u (K - 1, m), by one call of the map."""
     dynamics = problem.dynamics
     first = a[0] if problem.a_before is None else problem.a_before
@@ -166,7 +166,7 @@ def evaluate(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> Trial:
         for term, depths in zip(problem.obstacles, obstacle_depths, strict=True)
     )
     lack = np.concatenate((r.ravel(), a[-1] - a[-2])) if problem.rest else r.ravel()
-    return Trial(
+    return TrajectoryIterate(
         a=a,
         u=u,
         jet=jet,

@@ -48,22 +48,28 @@ def rounding(merit: float) -> float:
 
 
 def next_radius(
-    radius: float, far: float, *, actual: float, predicted: float, noise: float, most: float
+    radius: float,
+    step_size: float,
+    *,
+    actual: float,
+    predicted: float,
+    noise: float,
+    radius_max: float,
 ) -> float:
     """Return the trust region after a step.
 
     Args:
         radius: Trust region of the step.
-        far: Largest change in it.
+        step_size: Largest change in it.
         actual: Decrease of the merit.
         predicted: Decrease predicted by the QP.
         noise: Rounding error of the merit.
-        most: Largest trust region.
+        radius_max: Largest trust region.
     """
     if actual < 0.25 * predicted - noise:
-        return 0.25 * min(radius, far)
-    if actual > 0.75 * predicted and far > 0.9 * radius:
-        return min(2.0 * radius, most)
+        return 0.25 * min(radius, step_size)
+    if actual > 0.75 * predicted and step_size > 0.9 * radius:
+        return min(2.0 * radius, radius_max)
     return radius
 
 

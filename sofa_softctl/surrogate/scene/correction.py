@@ -55,7 +55,7 @@ SETTINGS = CorrectionSettings()
 Report = Callable[[str], None]
 
 
-def accepted(
+def correct_until_accepted(
     scene_plan: ScenePlan,
     *,
     corrections: int = CORRECTIONS,

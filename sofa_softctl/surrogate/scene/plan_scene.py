@@ -19,7 +19,7 @@ from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.models.task import Task
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan
-from sofa_softctl.surrogate.scene.correction import accepted
+from sofa_softctl.surrogate.scene.correction import correct_until_accepted
 from sofa_softctl.surrogate.scene.scene_plan import ScenePlan
 from sofa_softctl.surrogate.scene.scene_task import at_fault, make_task, read_task
 from sofa_softctl.units import Units
@@ -105,7 +105,7 @@ def plan_scene(
             if progress is not None:
                 progress(ready.progress_text(steps))
 
-        return accepted(ready.plan(report), progress=progress)
+        return correct_until_accepted(ready.plan(report), progress=progress)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
@@ -66,7 +66,7 @@ def save_movie(
     if path.suffix == ".gif":
         frame_rate = min(frame_rate, GIF_RATE)
     frames = [int(frame) for frame in frames_at(animation.time, frame_rate)]
-    with open_stage(animation, size, title, view) as stage, replacing(path) as name:
+    with open_stage(animation, size, title, view) as stage, replace_atomically(path) as name:
         pictures = _telling(map(stage.picture, frames), len(frames), progress)
         if path.suffix == ".gif":
             sample = [stage.picture(frame) for frame in frames[:: 1 + len(frames) // 8]]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.axes import ENTRIES, Figure, legend_beside
+from sofa_softctl.base.axes import LEGEND_ENTRIES_MAX, Figure, legend_beside
 from sofa_softctl.base.colors import PALETTE
 from sofa_softctl.errors import RecordError, SoftctlError
 from sofa_softctl.record.file import COMPLETE, INTERRUPTED
@@ -359,7 +359,7 @@ def _produced(record: Record) -> str:
 def _is_drawn(record: Record, name: str) -> bool:
     """Whether a channel is of few numbers, some of which change."""
     values = record.channels[name]
-    if values.dtype.kind != "f" or not 0 < values[0].size <= ENTRIES:
+    if values.dtype.kind != "f" or not 0 < values[0].size <= LEGEND_ENTRIES_MAX:
         return False
     finite = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
     return len(finite) > 1 and bool((finite != finite[0]).any())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
 from sofa_softctl.view.paraview.pieces import Grid, Piece, pieces_of
@@ -61,7 +61,7 @@ def export_pvd(
             lines.append(f'<DataSet timestep={time} part="{part}" name={name} file={where}/>\n')
         if progress is not None:
             progress(number + 1, len(steps))
-    with replacing(path, RecordError) as temporary:
+    with replace_atomically(path, RecordError) as temporary:
         temporary.write_text(
             '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1">\n<Collection>\n'
             + "".join(lines)
@@ -81,7 +81,7 @@ def write_vtu(grid: Grid, path: Path) -> None:
         point_data=grid.point_data,
         cell_data={name: [values] for name, values in grid.cell_data.items()},
     )
-    with replacing(path, RecordError) as temporary:
+    with replace_atomically(path, RecordError) as temporary:
         meshio.write(temporary, mesh, file_format="vtu")
 
 

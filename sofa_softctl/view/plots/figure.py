@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sofa_softctl.base.axes import STYLE, Figure
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import SoftctlError
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -35,7 +35,7 @@ def new_figure(path: str | Path, size: tuple[float, float] = (6.4, 4.8)) -> Iter
         FigureCanvasAgg(figure)
         yield figure
         figure.draw_without_rendering()  # the layout settles in two passes
-        with replacing(path) as name:
+        with replace_atomically(path) as name:
             figure.savefig(name)
 
 

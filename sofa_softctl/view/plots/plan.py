@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base import colors
-from sofa_softctl.base.axes import Axes, frame, legend_above, legend_beside, plane_of
+from sofa_softctl.base.axes import Axes, legend_above, legend_beside, plane_of, set_equal_limits
 from sofa_softctl.surrogate.costs.obstacles import Box, Sphere
 from sofa_softctl.units import symbol
 from sofa_softctl.view.plots.figure import new_figure
@@ -53,7 +53,7 @@ def _plot_path(axes: Axes, found: Any) -> None:
     length = symbol(found.units, "length")
     axes.set_xlabel(f"{'xyz'[plane[0]]} [{length}]")
     axes.set_ylabel(f"{'xyz'[plane[1]]} [{length}]")
-    frame(axes, np.concatenate(shown))
+    set_equal_limits(axes, np.concatenate(shown))
     legend_above(axes, columns=3)
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl.base.files import replacing
+from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.motion_file import motion_text
@@ -46,7 +46,7 @@ def write(folder: Path, report: Report) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file that appears when it is complete."""
-    with replacing(path) as name:
+    with replace_atomically(path) as name:
         name.write_text(text, encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sofa_softctl.base.suggestions import some
+from sofa_softctl.base.suggestions import list_names
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.offers import BUILT_IN, brought_by, owners_of
 
@@ -90,7 +90,7 @@ def show_plugins(plugins: Iterable[str]) -> None:
     for plugin in plugins:
         first = escape(plugin)
         for kind, names in brought_by(plugin).items():
-            found = some(names) if plugin == BUILT_IN else ", ".join(names)
+            found = list_names(names) if plugin == BUILT_IN else ", ".join(names)
             table.add_row(first, f"{kind}{'s' if len(names) > 1 else ''}", escape(found))
             first = ""
     Console().print(table)

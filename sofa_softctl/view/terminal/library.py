@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from sofa_softctl.library.building.forecast import forecast
-from sofa_softctl.library.building.stopping import Presumed, Window, failure_bound
+from sofa_softctl.library.building.stopping import PredictedInfeasible, Window, failure_bound
 
 FORECAST_FROM = 32
 """Motions from which a forecast is shown."""
@@ -113,7 +113,7 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
 
 def _bound(file: Any, state: Any) -> float:
     """Upper bound of the share of tasks that a library fails."""
-    window, presumed = Window(**state["window"]), Presumed(**state["presumed"])
+    window, presumed = Window(**state["window"]), PredictedInfeasible(**state["presumed"])
     tasks = state["counts"]["plannings"]
     return failure_bound(window, presumed, tasks=tasks, motions=len(file))
 

@@ -167,7 +167,7 @@ def test_a_fit_behind_parameters_that_fail_is_told_as_blocked():
         return a
 
     line = Line(wall, lambda a: 1.0, Parameter("a", 2.0), 0.0)
-    found = estimate([line], most=100)
+    found = estimate([line], evaluations_max=100)
     assert found.termination in (Termination.BLOCKED, Termination.EXHAUSTED)
     assert 0.5 <= found.rho[0] < 0.6 and not found.status.ok
 
@@ -179,7 +179,7 @@ def test_derivatives_that_are_wrong_end_as_stalled():
 
 
 def test_simulations_end_where_the_caller_says(models):
-    found = estimate([models.swing(load=1.0)], most=3)
+    found = estimate([models.swing(load=1.0)], evaluations_max=3)
     assert found.termination is Termination.EXHAUSTED and found.evaluations <= 5
 
 

@@ -21,7 +21,13 @@ from sofa_softctl.identification.mechanism.parts import (
     Spring,
 )
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Output, Settled
+from sofa_softctl.identification.mechanism.signals import (
+    Angle,
+    EquilibriumStart,
+    Feedback,
+    Force,
+    Output,
+)
 from sofa_softctl.identification.mechanism.start import Start
 from sofa_softctl.identification.mechanism.variational import energy, free, simulate
 from sofa_softctl.identification.model.channel import Channel
@@ -172,7 +178,7 @@ def fed_back():
         outputs=(Output(Point("b", (0, 0, -0.4)), problem().compared[1:]),),
         forces=tuple(Force(*pair) for pair in zip("ab", torques, strict=True)),
         feedback=Feedback(("a", "b"), angles, np.array([[[2.0, 0.1], [0.2, 1.0]]])),
-        start=Settled(),
+        start=EquilibriumStart(),
         from_feedback=True,
     )
 

@@ -19,7 +19,7 @@ from sofa_softctl.identification.mechanism.parts import (
     Spring,
 )
 from sofa_softctl.identification.mechanism.problem import MechanismProblem
-from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Given, Output
+from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, GivenStart, Output
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.recording import Recording
@@ -62,7 +62,7 @@ def problem():
         ),
         forces=(Force("a", Channel("torque", "N m")),),
         feedback=Feedback(("b",), (Channel("b", "rad"),), np.array([[[2.0]]])),
-        start=Given({"a": "first"}, {"b": Scaled("first", 2.0)}),
+        start=GivenStart({"a": "first"}, {"b": Scaled("first", 2.0)}),
         delay={"torque": "late"},
     )
 
@@ -154,7 +154,7 @@ def test_a_start_off_the_constraints_is_moved_onto_them_and_told():
         held,
         0.01,
         (Output(Angle("b"), (Channel("b", "rad"),)),),
-        start=Given({"b": "bent"}),
+        start=GivenStart({"b": "bent"}),
     )
     blank = Recording("run", np.arange(11) / 100.0, np.zeros((11, 0)), np.zeros((11, 1)))
     run = problem.experiment(blank)

@@ -11,7 +11,13 @@ from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.effects.selection import effects_of
 from sofa_softctl.identification.fitting import unknown_inputs
 from sofa_softctl.identification.fitting.estimate import estimate
-from sofa_softctl.identification.mechanism.signals import Angle, Feedback, Force, Output, Settled
+from sofa_softctl.identification.mechanism.signals import (
+    Angle,
+    EquilibriumStart,
+    Feedback,
+    Force,
+    Output,
+)
 from sofa_softctl.identification.mechanism.variational import UNSTEERED
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.parameter import Parameter, starts
@@ -61,7 +67,7 @@ def fed_back():
         outputs=tuple(Output(Angle(n), (c,)) for n, c in zip("ab", angles, strict=True)),
         forces=tuple(Force(name, Channel(f"torque_{name}", "N m", 0.02)) for name in "ab"),
         feedback=Feedback(("a", "b"), angles, np.array([[[0.5, 0.0], [0.0, 0.2]]])),
-        start=Settled(),
+        start=EquilibriumStart(),
         from_feedback=True,
     )
 

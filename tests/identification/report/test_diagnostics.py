@@ -45,9 +45,9 @@ def test_a_search_that_did_not_end_far_from_the_data_is_no_matter_of_its_limit(m
     one = models.lag(1)
     wave = 100.0 * np.sin(9.0 * one.time)[:, None]
     far = with_outputs(one, one.recording.outputs + wave)
-    made = make_report("lag", estimate([far], most=2), [far])
+    made = make_report("lag", estimate([far], evaluations_max=2), [far])
     assert "Residuals of" in made.verdict.text and "Try --starts 8." in made.verdict.text
-    near = make_report("lag", estimate([one], most=2), [one])
+    near = make_report("lag", estimate([one], evaluations_max=2), [one])
     assert "--starts" not in texts(near) and "Raise the limit" in texts(near)
 
 

@@ -142,7 +142,7 @@ def test_what_takes_long_is_left_out_unless_asked_for(monkeypatch):
 
 def test_searches_that_did_not_end_have_no_budget():
     one = chain().experiment(fine_data())
-    (why,) = discretisation_budget(estimate([one], most=1), [one]).left_out
+    (why,) = discretisation_budget(estimate([one], evaluations_max=1), [one]).left_out
     assert "did not converge" in why
 
 

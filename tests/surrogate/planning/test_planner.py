@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.qp.problem import no_answer
+from sofa_softctl.qp.problem import no_solution
 from sofa_softctl.qp.solvers import SPARSE, register
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.costs.costs import Effort, Following, Laser, Point, Smoothness
@@ -377,7 +377,7 @@ def test_the_next_solver_is_asked_where_one_calls_a_step_infeasible(problem):
 
     def wrong(qp, warm):
         asked.append(qp)
-        return no_answer(qp, "infeasible", 0, "no point")
+        return no_solution(qp, "infeasible", 0, "no point")
 
     with SPARSE.kept():
         register("wrong", wrong, sparse=True)

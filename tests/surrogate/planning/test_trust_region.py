@@ -19,10 +19,10 @@ from sofa_softctl.surrogate.program.trust_region import next_radius
 )
 def test_the_trust_region_follows_how_good_the_prediction_was(far, actual, expected):
     """A decrease of 1 is predicted, for a step within 1."""
-    found = next_radius(1.0, far, actual=actual, predicted=1.0, noise=0.0, most=10.0)
+    found = next_radius(1.0, far, actual=actual, predicted=1.0, noise=0.0, radius_max=10.0)
     assert found == expected
 
 
 def test_it_grows_no_further_than_its_limit_and_rounding_does_not_shrink_it():
-    assert next_radius(1.0, 1.0, actual=1.0, predicted=1.0, noise=0.0, most=1.5) == 1.5
-    assert next_radius(1.0, 1.0, actual=-1e-13, predicted=1e-13, noise=1e-12, most=9.0) == 1.0
+    assert next_radius(1.0, 1.0, actual=1.0, predicted=1.0, noise=0.0, radius_max=1.5) == 1.5
+    assert next_radius(1.0, 1.0, actual=-1e-13, predicted=1e-13, noise=1e-12, radius_max=9.0) == 1.0

@@ -236,10 +236,10 @@ def test_a_movie_that_fails_leaves_the_old_file(tmp_path, renderer):
 
 
 def test_a_failed_write_leaves_no_file(tmp_path):
-    from sofa_softctl.base.files import replacing
+    from sofa_softctl.base.files import replace_atomically
 
     (tmp_path / "kept.gif").write_text("old")
-    with pytest.raises(RuntimeError), replacing(tmp_path / "kept.gif") as name:
+    with pytest.raises(RuntimeError), replace_atomically(tmp_path / "kept.gif") as name:
         name.write_text("half")
         raise RuntimeError
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("kept.gif", "old")]

@@ -7,7 +7,7 @@ import scipy.sparse
 
 from sofa_softctl.surrogate.costs.dynamics import Steps
 from sofa_softctl.surrogate.grid.embedding import Jet
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 DIFFERENCE = 1e-6
 """Step of finite differences of slopes, in coordinates [-]."""
@@ -16,7 +16,7 @@ NEIGHBOUR_COUNT = 2
 
 
 def balance_curvature(
-    problem: PlanningProblem, trial: Trial, multipliers: np.ndarray
+    problem: PlanningProblem, trial: TrajectoryIterate, multipliers: np.ndarray
 ) -> scipy.sparse.csc_array:
     """Return the Hessian of multipliers . lack at a trial, (n, n), by differences of its slope.
 

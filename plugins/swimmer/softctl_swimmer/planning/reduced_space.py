@@ -11,7 +11,7 @@ import scipy.sparse
 
 from sofa_softctl.qp.problem import QPResult, SparseQP
 from sofa_softctl.surrogate.program.settings import Settings
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial
+from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 from sofa_softctl.surrogate.program.trust_region import (
     Answers,
     next_radius,
@@ -99,7 +99,7 @@ class ReducedSpace:
     def __init__(
         self,
         problem: PlanningProblem,
-        trial: Trial,
+        trial: TrajectoryIterate,
         settings: Settings,
         independent: tuple[int, ...] | None = None,
     ):
@@ -287,7 +287,7 @@ class ReducedSpace:
             actual=actual,
             predicted=predicted,
             noise=noise,
-            most=self.settings.radius_max,
+            radius_max=self.settings.radius_max,
         )
         is_accepted = bool(actual >= 0.1 * predicted - noise and actual >= -noise)
         if is_accepted and candidate is not None:
@@ -300,12 +300,14 @@ class ReducedSpace:
             self.costs.clear()
         return is_accepted
 
-    def _step(self, trial: Trial, x: np.ndarray) -> Trial | None:
+    def _step(self, trial: TrajectoryIterate, x: np.ndarray) -> TrajectoryIterate | None:
         """Return the motion in balance near a trial changed by x, shape (n,)."""
         moved = self.variables.move(self.problem, trial, x)
         return restore_balance(self.problem, self.variables, moved, self.settings.defect)
 
-    def _correct(self, model: ReducedModel, x: np.ndarray, candidate: Trial) -> Trial:
+    def _correct(
+        self, model: ReducedModel, x: np.ndarray, candidate: TrajectoryIterate
+    ) -> TrajectoryIterate:
         """Return a second-order correction of a step, from the rows at its end, if it is better.
 
         Without it, steps along a curved limit are short (Maratos 1978).
@@ -332,7 +334,7 @@ class ReducedSpace:
             self.scale * (smooth + model.depth_weight @ deeper) + self.penalty * excess_change
         )
 
-    def _merit(self, trial: Trial) -> float:
+    def _merit(self, trial: TrajectoryIterate) -> float:
         excess = float(_positive_part(self.variables.excess(trial)).sum())
         value = self.scale * trial.cost + self.penalty * excess
         return value if np.isfinite(value) else np.inf

@@ -13,7 +13,11 @@ from sofa_softctl.surrogate.program.linearization import (
     approximate,
     balance_slope,
 )
-from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trial, evaluate
+from sofa_softctl.surrogate.program.transcription import (
+    PlanningProblem,
+    TrajectoryIterate,
+    evaluate,
+)
 from softctl_swimmer.planning.curvature import balance_curvature
 
 _CORRECTIONS_MAX = 8  # Newton steps of a motion
@@ -47,16 +51,18 @@ class Variables:
         self.rows, self.row_max = self._rows(problem)
         """Rows R and limits: R v <= row_max for an executable motion, (q, n) and (q,)."""
 
-    def vector(self, trial: Trial) -> np.ndarray:
+    def vector(self, trial: TrajectoryIterate) -> np.ndarray:
         """Return all variables of a motion, shape (n,)."""
         return np.concatenate((trial.u, trial.a[1:]), axis=1).ravel()
 
-    def excess(self, trial: Trial) -> np.ndarray:
+    def excess(self, trial: TrajectoryIterate) -> np.ndarray:
         """Return R v - row_max, shape (q,)."""
         excess_of_rows: np.ndarray = self.rows @ self.vector(trial) - self.row_max
         return excess_of_rows
 
-    def move(self, problem: PlanningProblem, trial: Trial, x: np.ndarray) -> Trial:
+    def move(
+        self, problem: PlanningProblem, trial: TrajectoryIterate, x: np.ndarray
+    ) -> TrajectoryIterate:
         """Return a motion changed by x, shape (n,)."""
         a = trial.a.copy()
         a[1:] += x[self.a_at]
@@ -112,7 +118,7 @@ class ReducedModel:
 def reduce(
     problem: PlanningProblem,
     variables: Variables,
-    trial: Trial,
+    trial: TrajectoryIterate,
     pull: np.ndarray,
     press: np.ndarray,
     held: tuple[np.ndarray, np.ndarray],
@@ -185,8 +191,8 @@ def _convex(H: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def restore_balance(
-    problem: PlanningProblem, variables: Variables, trial: Trial, defect: float
-) -> Trial | None:
+    problem: PlanningProblem, variables: Variables, trial: TrajectoryIterate, defect: float
+) -> TrajectoryIterate | None:
     """Return the motion in balance with the same independent variables, or None if none is near.
 
     Newton's method solves for all dependent variables simultaneously.

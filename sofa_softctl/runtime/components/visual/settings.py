@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sofa_softctl.base.suggestions import nearest
+from sofa_softctl.base.suggestions import nearest_names
 from sofa_softctl.runtime.components.visual.inert import Inert
 from sofa_softctl.runtime.core.data.types import Bool, Text, Texts
 from sofa_softctl.runtime.helper import repository
@@ -60,7 +60,7 @@ class RequiredPlugin(Inert):
         names = list(self.pluginName.get()) or [self.getName()]
         self.loadedPlugins.set(names)
         for name in names:
-            if name not in _PLUGINS and (close := nearest(name, _PLUGINS, cutoff=_MISSPELT)):
+            if name not in _PLUGINS and (close := nearest_names(name, _PLUGINS, cutoff=_MISSPELT)):
                 if name.lower() != close[0].lower().replace(".", ""):  # older versions wrote it so
                     problem = f"names the plugin '{name}'. Did you mean '{close[0]}'?"
                     complain(self, self.fault(problem))
