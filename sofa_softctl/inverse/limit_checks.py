@@ -167,8 +167,8 @@ def _multiplier_warnings(controller: Any, factor: np.ndarray) -> list[str]:
     effort = driven.quantities[i].effort
     options = {name: _as_option(driven, name, factor) for _, name, *_ in limits}
     return [
-        f"{_limit_text(driven.components[i], data, value)}{like_others} limits SOFA's multiplier, which "
-        f"is {factor[i]:g} times the {effort} with this integrator and dt: here it means a "
+        f"{_limit_text(driven.components[i], data, value)}{like_others} limits SOFA's multiplier, "
+        f"which is {factor[i]:g} times the {effort} with this integrator and dt: here it means a "
         f"{effort} of {value.value / factor[i]:g}, and another one at another dt. Give the "
         f"controller {' and '.join(f'{name}={limit}' for name, limit in options.items())} instead."
     ]
