@@ -221,7 +221,7 @@ def test_the_hash_leaves_the_map_as_it_was():
     map_ = built()
     found = map_(U)
     model_hash(map_)
-    assert np.array_equal(map_._positions(), found.x)
+    assert np.array_equal(map_.positions(), found.x)
     assert [line.tension for line in map_.lines] == list(200.0 * U)
     again = map_(U, found)
     assert again.iterations == 0

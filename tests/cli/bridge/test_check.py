@@ -37,7 +37,7 @@ def scene(tmp_path):
 def test_list_names_devices_with_their_options(bridge):
     status, out, _ = bridge("list")
     assert status == 0
-    assert "loopback: Takes every command and reports it as reached" in out
+    assert "loopback: Simulated device that reports each command as reached" in out
     line = next(line for line in out.splitlines() if line.split()[:1] == ["resolution"])
     assert line.split() == ["resolution", "a", "finite", "number", "default", "0.0"]
 

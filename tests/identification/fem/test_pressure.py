@@ -165,7 +165,7 @@ def test_units_are_those_of_the_scene(problem, tmp_path):
         (
             {"parameters": (poisson_ratio(),)},
             IdentificationError,
-            "has no Poisson's ratio of its own: identify a parameter of its material, one of mu",
+            "has no Poisson's ratio: identify a parameter of its material, one of mu",
         ),
         (
             {"parameters": (young_modulus("all", 400.0), material_parameter("mu", 150.0))},
