@@ -118,7 +118,7 @@ class Device(ABC):
     """
 
     quantities: ClassVar[tuple[str, ...]] = ()
-    """Quantities of actuators that it supports, see `quantities`; () for all."""
+    """Quantities of actuators that it supports, such as "length"; () for all."""
     modules: ClassVar[tuple[str, ...]] = ()
     """Modules of optional packages that it needs, such as 'serial', for `softctl bridge list`."""
 
@@ -134,7 +134,7 @@ class Device(ABC):
     def identify(cls, options: Mapping[str, Any]) -> tuple[object, ...]:
         """Return the identity of the device: one run at a time may move it.
 
-        To be overridden where an option has several ways to write the same, such as a computer's.
+        Override it if two spellings name one device, such as 'localhost' and '127.0.0.1'.
         Paths need not be: links in them are followed.
 
         Args:
@@ -229,6 +229,7 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "acknowledges": _FLAG,
     "moves": _FLAG,
     "measures": _FLAG,
+    "measures_effort": (lambda value: value in (True, False, None), "True, False or None"),
     "notes": (
         lambda value: isinstance(value, tuple) and all(isinstance(n, str) and n for n in value),
         "a tuple of sentences",

@@ -66,7 +66,7 @@ def export_streams(record: Record, names: Sequence[str], path: str | os.PathLike
 def _heads(name: str, values: np.ndarray, unit: str) -> list[str]:
     """Return the names of a channel's columns, with units."""
     names = column_names(name, values.shape[1:])
-    if len(names) > 1 and values.shape[-1] == 7:  # rigid bodies: a quaternion has no unit
+    if len(names) > 1 and values.shape[-1] == 7:  # a position and a quaternion, without unit
         return [_with_unit(column, "" if "].q" in column else unit) for column in names]
     return list(map(_with_unit, names, of_columns(unit, len(names))))
 
@@ -76,6 +76,7 @@ def _with_unit(name: str, unit: str) -> str:
 
 
 def _time_unit(record: Record) -> str:
+    """Return the unit of time, the last one of the metadata's units, or "" if unknown."""
     return record.metadata.get("units", "").rpartition(", ")[2]
 
 

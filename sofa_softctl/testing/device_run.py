@@ -77,6 +77,7 @@ class DeviceRun:
             fraction = 0.5 - 0.5 * math.cos(2.0 * math.pi * step / SETTINGS.command_count)
             self._period(self.rest + fraction * self.amplitude)
         self._check_durations()
+        # Not at rest, so that a device that only returns to rest is noticed.
         last = self.rest + 0.01 * self.amplitude
         deadline = monotonic() + SETTINGS.settle_timeout
         while not self._has_arrived(last) and monotonic() < deadline:
@@ -141,8 +142,8 @@ class DeviceRun:
     def _tolerance(self, value: float) -> float:
         return max(self.capabilities.resolution, 1e-6 * abs(value), 1e-9)
 
-    def _check_before(self, before: set[int]) -> None:
-        late = sorted(self.check.positions.keys() - before)
+    def _check_before(self, measured_at_start: set[int]) -> None:
+        late = sorted(self.check.positions.keys() - measured_at_start)
         if late and self.capabilities.measures:
             raise AssertionError(
                 f"{self.kind}: expected the positions of channels {late} from the first `read`, "
@@ -160,6 +161,7 @@ class DeviceRun:
                 "of "
                 f"Feedback is {self.check.acknowledged}."
             )
+        # Without acknowledgement a last position may belong to an earlier command.
         if self.capabilities.acknowledges and not self._has_arrived(last):
             raise AssertionError(
                 f"{self.kind}: expected Feedback.positions to come to the last command, "

@@ -51,7 +51,7 @@ def _check_scheduler(address: str) -> None:
     """Connect once: `Client` retries for ever if another program answers.
 
     Raises:
-        OSError: No scheduler answers within `CONNECTS_WITHIN`.
+        OSError: No scheduler answers within `CONNECT_TIMEOUT`.
     """
     from distributed.comm import connect
     from distributed.security import Security
@@ -59,6 +59,7 @@ def _check_scheduler(address: str) -> None:
     async def connect_once() -> None:
         arguments = Security().get_connection_args("client")
         connecting = connect(address, CONNECT_TIMEOUT, **arguments)
+        # 1 s more than its own timeout: its error is the better one.
         connection = await asyncio.wait_for(connecting, CONNECT_TIMEOUT + 1.0)
         connection.abort()
 

@@ -133,7 +133,7 @@ def _input_noise_variance(extended: ExtendedEstimate, slopes: np.ndarray) -> flo
                 f"the noise of the inputs of {experiment.name} has unknown effects"
             )
         combined = fit.sensitivities[:, :, extended.place] - fit.sensitivities @ slopes
-        weights = np.where(fit.there, combined / fit.deviations**2, 0.0)
+        weights = np.where(fit.is_measured, combined / fit.deviations**2, 0.0)
         rho = extended.misfit.experiment_parameters(k, extended.rho)
         swept = adjoint_gradient(experiment, rho, partial(_return_weights, weights)).by_inputs
         effects = deviations * (swept - experiment.measured_by_inputs(weights))

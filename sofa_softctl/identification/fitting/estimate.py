@@ -147,7 +147,7 @@ class Estimate:
     @property
     def data(self) -> int:
         """Number of compared samples."""
-        return sum(int(fit.there.sum()) for fit in self.fits)
+        return sum(int(fit.is_measured.sum()) for fit in self.fits)
 
     def value(self, name: str) -> float:
         """Value of a parameter [unit of the parameter]."""
@@ -383,7 +383,7 @@ class _SearchRunner:
         fits = self.misfit.fits(start)
         self.evaluations += 1
         has_prior = self.misfit.prior_information > 0.0
-        self._check_count(sum(int(fit.there.sum()) for fit in fits))
+        self._check_count(sum(int(fit.is_measured.sum()) for fit in fits))
         self.unobservable = unobservable_parameters(self.misfit, start, fits)
         is_unobservable = np.isin(self.misfit.names, self.unobservable)
         self.fixed = self.fixed | (is_unobservable & ~has_prior)

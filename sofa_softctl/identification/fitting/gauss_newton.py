@@ -232,7 +232,7 @@ class _Trials:
         rho = self.all_parameters(x)
         of_priors = self.misfit.stack_residuals((), rho)
         fits = self.misfit.fits(rho)
-        self.data = sum(int(fit.there.sum()) for fit in fits)
+        self.data = sum(int(fit.is_measured.sum()) for fit in fits)
         residuals, jacobian = reduce_by_qr(fits, of_priors)
         if not np.abs(residuals).max(initial=0.0) <= SETTINGS.residual_max:
             raise SimulationError("The model's outputs are too large.")

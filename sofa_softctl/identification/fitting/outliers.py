@@ -138,7 +138,7 @@ def rescale_noise(fits: Sequence[Fit], fitted_count: int) -> tuple[dict[str, flo
     unknowns = sum(fit.unknowns for fit in fits)
     if unknowns:
         squares = dict.fromkeys(squares, [part for parts in squares.values() for part in parts])
-    sample_count = sum(int(fit.there.sum()) for fit in fits)
+    sample_count = sum(int(fit.is_measured.sum()) for fit in fits)
     degrees_ratio = max(sample_count - unknowns - fitted_count, 1) / max(sample_count, 1)
     noise = dict(old_noise)
     for name, parts in squares.items():

@@ -38,7 +38,7 @@ class Fit:
         return np.array([channel.deviation for channel in self.channels])
 
     @property
-    def there(self) -> np.ndarray:
+    def is_measured(self) -> np.ndarray:
         """Mask of measured samples, shape (n_times, n_outputs)."""
         return np.isfinite(self.measured)
 
@@ -51,7 +51,7 @@ class Fit:
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Residuals of measured samples and their Jacobian: shapes (m,), (m, n_rho)."""
         jacobian = self.sensitivities / self.deviations[:, None]
-        return self.residuals[self.there], jacobian[self.there]
+        return self.residuals[self.is_measured], jacobian[self.is_measured]
 
 
 class StackedResidual:
@@ -106,7 +106,7 @@ class StackedResidual:
         return self._parameter_indices[experiment]
 
     def scatter_derivatives(self, experiment: int, values: np.ndarray) -> np.ndarray:
-        """Extend derivatives by one experiment's parameters (last axis) to all parameters by 0."""
+        """Return derivatives by all parameters (last axis), 0 for those of other experiments."""
         padded = np.zeros((*values.shape[:-1], len(self.parameters)))
         padded[..., self._parameter_indices[experiment]] = values
         return padded

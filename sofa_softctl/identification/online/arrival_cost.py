@@ -105,8 +105,8 @@ class LinearisedWindow:
     @staticmethod
     def from_fit(fit: Fit, rho: np.ndarray, inflation: np.ndarray) -> LinearisedWindow:
         """Linearise a fit at its estimate."""
-        J = np.where(fit.there[..., None], fit.sensitivities / fit.deviations[:, None], 0.0)
-        r = np.where(fit.there, fit.residuals, 0.0)
+        J = np.where(fit.is_measured[..., None], fit.sensitivities / fit.deviations[:, None], 0.0)
+        r = np.where(fit.is_measured, fit.residuals, 0.0)
         F = np.einsum("tyi,tyj->tij", J, J)
         return LinearisedWindow(fit.time, F, F @ rho - np.einsum("tyi,ty->ti", J, r), inflation)
 

@@ -78,9 +78,9 @@ def make_report(
     significance_level = significance_level_of(
         sum(len(fit.channels) for fit in (*fitted, *held_out))
     )
-    trust, free = identifiability(estimate, experiments), int(estimate.free.sum())
+    trust, free_count = identifiability(estimate, experiments), int(estimate.free.sum())
     residuals = _analyse_fits(
-        fitted, None if reference is None else reference.fitted, significance_level, free
+        fitted, None if reference is None else reference.fitted, significance_level, free_count
     )
     detected_causes = NONE
     if causes and (cost := _cost_of_noise(estimate, residuals)) is not None:
@@ -146,7 +146,15 @@ def _analyse_fits(
     significance_level: float,
     fitted: int = 0,
 ) -> tuple[ChannelResiduals, ...]:
-    """Analyse residuals; `drawn` are energies due to noise, () if unknown, None if exact inputs."""
+    """Analyse the residuals of fits.
+
+    Args:
+        fits: The fits.
+        drawn: Energies of simulated noise for each fit; empty if they are unknown, and None if the
+            inputs are exact.
+        significance_level: Probability of a false alarm of each test [-].
+        fitted: Number of parameters that were fitted.
+    """
     no_reference: list[np.ndarray | None] = [None] * len(fits)
     references = drawn or no_reference
     return tuple(

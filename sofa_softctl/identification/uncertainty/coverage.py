@@ -99,7 +99,7 @@ def draw_inside_fractions(bands: Sequence[Band], seed: int = 0) -> list[np.ndarr
 
 def _inside_fractions(band: Band, errors: np.ndarray) -> np.ndarray:
     J = band.fit.sensitivities[band.at] @ band.root  # (n_picks, n_y, n_rho)
-    half_widths, is_measured = band.half_width(band.at), band.fit.there[band.at]
+    half_widths, is_measured = band.half_width(band.at), band.fit.is_measured[band.at]
     noise = np.maximum(band.noise, 1e-12 * band.fit.deviations)
     fractions = np.full((J.shape[1], len(errors)), np.nan)
     for k, column in enumerate(is_measured.T):

@@ -297,7 +297,7 @@ def _difference(
 
 
 def _mask_missing(d: np.ndarray, fit: Fit) -> np.ndarray:
-    return np.where(fit.there, d, np.nan)
+    return np.where(fit.is_measured, d, np.nan)
 
 
 class _Refit:

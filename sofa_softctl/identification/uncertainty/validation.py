@@ -160,6 +160,6 @@ def input_scores(
 
 def _row(experiment: Experiment, fit: Fit, rho: np.ndarray, i: int) -> np.ndarray:
     """Row i of M, as an array over time and inputs, shape (n_times, n_inputs)."""
-    weights = np.where(fit.there, fit.sensitivities[:, :, i] / fit.deviations**2, 0.0)
+    weights = np.where(fit.is_measured, fit.sensitivities[:, :, i] / fit.deviations**2, 0.0)
     through_model = adjoint_gradient(experiment, rho, lambda _: weights).by_inputs
     return through_model - experiment.measured_by_inputs(weights)

@@ -49,7 +49,7 @@ CREATE TABLE entries (id INTEGER PRIMARY KEY, data BLOB NOT NULL, checksum INTEG
 CREATE TABLE trials (id INTEGER PRIMARY KEY, data BLOB NOT NULL, checksum INTEGER NOT NULL);
 """,
     error=LibraryError,
-    outdated="It lacks what answers need now: build it anew.",
+    outdated="It lacks data that this version needs to answer queries: build it again.",
     checked=True,
 )
 
@@ -315,8 +315,10 @@ def model_from_json(data: dict[str, Any], tapes: dict[str, Tape]) -> Model:
         plain["mirror"] = tuple(tuple(values) for values in plain["mirror"])
     variables: dict[str, Any] = {
         name: tuple(
-            Variable(word, -np.inf if low is None else low, np.inf if high is None else high, guess)
-            for word, low, high, guess in data[name]
+            Variable(
+                label, -np.inf if low is None else low, np.inf if high is None else high, guess
+            )
+            for label, low, high, guess in data[name]
         )
         for name in ("states", "inputs", "design")
     }

@@ -1,4 +1,8 @@
-"""Small inverse problems with known answers, as tests of every QP solver."""
+"""Small inverse problems without contacts, with known solutions, as tests of every QP solver.
+
+With the efforts lam, delta_e = W_ea lam + delta_e_free is the error and Q = W_ea^T W_ea; the energy
+term costs energy ||Q|| / ||W_E|| 1/2 lam^T W_E lam, with W_E the W_aa of the actuators in it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ class NamedProblem:
     problem: InverseProblem
     """The problem."""
     effort: np.ndarray
-    """The answer [effort], shape (n_a,). NaN if it is not unique."""
+    """Analytic efforts lam [effort], shape (n_a,); NaN where they are not unique."""
     status: Status
     """Status of a correct solve."""
 

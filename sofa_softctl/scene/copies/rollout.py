@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol
 from sofa_softctl.base.processes import first_calls
 from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.copies.state import SceneState, put_motion, state_of
+from sofa_softctl.scene.copies.state import SceneState, apply_state, state_of
 from sofa_softctl.scene.graph.nodes import keep_devices_closed
 from sofa_softctl.scene.graph.recipe import Recipe, recipe_of, serialize_recipe
 
@@ -198,7 +198,7 @@ class CopiedScene:
 
         if isinstance(state, SceneState):
             snapshot.put_back_known(self.root, self._start)
-            put_motion(self.root, state)
+            apply_state(self.root, state)
             return
         try:
             snapshot.put_back(self.root, state)

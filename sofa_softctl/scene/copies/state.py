@@ -35,7 +35,7 @@ OF_EVERY_CONTROLLER = frozenset("name printLog tags bbox componentState listenin
 
 @dataclass(frozen=True)
 class SceneState:
-    """State of a scene between two steps, or at the begin of one."""
+    """State of a scene between two steps, or at the start of one."""
 
     root: dict[str, Any]
     """Data of the root by name."""
@@ -70,7 +70,7 @@ def state_of(root: Any) -> SceneState:
     return SceneState(values, data, carried, own_attributes)
 
 
-def put_motion(root: Any, motion: SceneState) -> None:
+def apply_state(root: Any, state: SceneState) -> None:
     """Set a scene of the embedded runtime to the state of another one with the same recipe.
 
     Raises:
@@ -78,28 +78,28 @@ def put_motion(root: Any, motion: SceneState) -> None:
     """
     from sofa_softctl.runtime.simulation.simulation import loop_of
 
-    states = {path for path, name in motion.data if name == STATE[0]}
+    states = {path for path, name in state.data if name == STATE[0]}
     _check_same("states", states, _states(root).keys())
     controllers = {controller.getPathName(): controller for controller in _controllers(root)}
-    _check_same("controllers", motion.carried.keys(), controllers.keys())
-    for name, value in motion.root.items():
+    _check_same("controllers", state.carried.keys(), controllers.keys())
+    for name, value in state.root.items():
         _set_if_changed(root.findData(name), value)
     root.inherit()
     objects = {e.getPathName(): e for node in nodes_of(root) for e in node.objects}
-    for (path, name), value in motion.data.items():
+    for (path, name), value in state.data.items():
         data = objects[path].findData(name) if path in objects else None
         if data is not None:
             _set_if_changed(data, value)
-    for path, values in motion.attributes.items():
+    for path, values in state.attributes.items():
         attributes.put_back(controllers[path], values)
-    for path, carried in motion.carried.items():
+    for path, carried in state.carried.items():
         if carried is not None:
             controllers[path].restore(carried)
     loop_of(root).propagate()
 
 
 def _states(root: Any) -> dict[str, Any]:
-    """Return the states without a mapping by path."""
+    """Return the states of nodes without a mechanical mapping, by their paths."""
     unmapped = [node for node in nodes_of(root) if node.getMechanicalMapping() is None]
     states = (own_state(node) for node in unmapped)
     return {state.getPathName(): state for state in states if state is not None}

@@ -1,4 +1,4 @@
-"""Materials and meshes of bodies: moduli and masses of none, doubled or overlapping elements."""
+"""Warnings about bodies: implausible moduli or masses, doubled or overlapping elements."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
 from sofa_softctl.units import Units
 
 DENSITIES = (10.0, 25_000.0)
-"""Densities of the lightest foam and of gold [kg/m^3]."""
+"""Densities of materials, from light foam to above osmium, the densest metal [kg/m^3]."""
 MODULI = (100.0, 1e12)
 """Young's moduli of the softest gel and of diamond [Pa]."""
 
 
 def material_warnings(bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
-    """Young's moduli and total masses that are not positive, or in another unit than UNITS."""
+    """Return warnings about moduli and masses that are not positive, or in another unit."""
     warnings = [
         warning
         for body in bodies
@@ -28,13 +28,16 @@ def material_warnings(bodies: Sequence[Body], units: Units | None) -> list[Start
     ]
     if units is not None:
         warnings += [
-            warning for body in bodies if body.elastic for warning in _of_no_material(body, units)
+            warning
+            for body in bodies
+            if body.elastic
+            for warning in _implausible_values(body, units)
         ]
     return warnings
 
 
-def _of_no_material(body: Body, units: Units) -> Iterator[StartWarning]:
-    """Density and modulus in SI units that no material has."""
+def _implausible_values(body: Body, units: Units) -> Iterator[StartWarning]:
+    """Warn about a density or modulus that no material has."""
     for field in body.having("youngModulus"):
         modulus = float(np.max(np.abs(field.youngModulus.value), initial=0.0))
         if text := beyond(modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"):
@@ -82,7 +85,7 @@ def _moduli(body: Body) -> list[StartWarning]:
 
 
 def _masses(body: Body) -> list[StartWarning]:
-    """The embedded runtime refuses them; SOFA continues."""
+    """Warn about masses that are not positive: only SOFA continues with them."""
     warnings = []
     for mass in body.masses:
         total = mass.findData("totalMass")
@@ -134,11 +137,11 @@ def _without_material(body: Body) -> Iterator[StartWarning]:
 
 
 def mesh_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
-    """Faults of the tetrahedra of elastic bodies, which `softctl info` knows of files."""
-    return [warning for body in bodies if body.elastic for warning in _of_body(body)]
+    """Return warnings about the elements of elastic bodies, as `softctl info` has for files."""
+    return [warning for body in bodies if body.elastic for warning in _mesh_faults(body)]
 
 
-def _of_body(body: Body) -> Iterator[StartWarning]:
+def _mesh_faults(body: Body) -> Iterator[StartWarning]:
     if body.elements.shape[1] == 4 and len(body.elements):
         for text in (*_faults(body.rest, body.elements), *_left_out(body)):
             yield StartWarning(body.topology, f"{at(body.topology)}: {text}")

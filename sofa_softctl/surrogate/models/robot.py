@@ -84,7 +84,10 @@ _EXPECTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "grid": (lambda value: value in GRIDS, f"one of {', '.join(GRIDS)}"),
     "points": (_paths, "a list of paths of nodes, such as ['/arm/tip']"),
     "u_max": (_positive, "a positive number, or one for each line"),
-    "reach": (lambda value: _number(value) or value == 0, "a number that is not negative"),
+    "reach": (
+        lambda value: _number(value) or (value == 0 and value is not False),
+        "a number that is not negative",
+    ),
     "rate": (_positive, "a positive number, or one for each line"),
     "replay_tolerance": (_or_none(_number), "a positive number, or None"),
     "line_stiffness": (lambda value: isinstance(value, bool), "True or False"),
@@ -104,8 +107,10 @@ SPARSE_FROM = 3
 class PlannedRobot:
     """Robot of a scene for planning.
 
-    Slack cables have coordinates slightly above and below 0, so 0 is in the middle of a cell of the
-    finest level and inside a cell on all levels, which avoids solving cells on both sides.
+    A *control* is a cable's tension by `scale`; a *coordinate* is the control whose equilibrium
+    the robot's shape is, ahead of or behind the control in motion. The *map* gives the shape from
+    coordinates. Its grid is shifted by half of its finest spacing: coordinates of slack cables
+    around 0 are then inside a cell on all levels, so that the cells on both sides need no solving.
 
     Args:
         scene: Scene file.
@@ -123,7 +128,7 @@ class PlannedRobot:
             the full model [length]; by default 1 % of the largest side of the box around the robot.
         line_stiffness: Add to the scene's steps the stiffness of cables under tension, see
             `LineStiffness`. Without it they are SOFA's steps, which may flutter.
-        reach: Excess of the range of coordinates over the range of controls, for inertia [-].
+        reach: Margin of coordinates below 0 and above `u_max`, for overshoot by inertia [-].
         rate: Largest change of a control [1 / time]; the robot starts without tension.
         parameters: Parameters of createScene.
         dt: Time step of the projected dynamics [time]; by default the scene's.
@@ -310,7 +315,8 @@ class PlannedRobot:
     def flutter(self, a: np.ndarray) -> float:
         """Return the largest `flutter_number` at some instants of coordinates a (K, d) [-]."""
         strongest = int(np.argmax(a.sum(axis=1)))
-        chosen = sorted({strongest, *np.linspace(0, len(a) - 1, 8).astype(int).tolist()})
+        sampled = np.linspace(0, len(a) - 1, 8).astype(int)  # each costs a factorisation
+        chosen = sorted({strongest, *sampled.tolist()})
         shapes = self.positions(a[chosen])
         pairs = zip(np.maximum(a[chosen], 0.0), shapes, strict=True)
         return max(flutter_number(self.map.map, u, x) for u, x in pairs)

@@ -10,7 +10,7 @@ import pytest
 
 from sofa_softctl.runtime.simulation import snapshot
 from sofa_softctl.scene.copies.rollout import copy_of
-from sofa_softctl.scene.copies.state import put_motion, state_of
+from sofa_softctl.scene.copies.state import apply_state, state_of
 from sofa_softctl.scene.session.session import Session
 
 COUNT = 0
@@ -158,7 +158,7 @@ def test_a_state_between_backends_holds_them(session):
     session.step(8)
     copied = copy_of(session.root)
     type(session.root.wander).calls = 0
-    put_motion(copied.root, state_of(session.root))
+    apply_state(copied.root, state_of(session.root))
     assert (copied.twin("/wander").n, copied.twin("/wander").late) == (8, 2.0)
 
 

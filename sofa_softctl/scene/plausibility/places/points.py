@@ -16,7 +16,7 @@ from sofa_softctl.scene.plausibility.places.links import link_warnings
 UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
 """Factors between units of length that are tried where points do not fit their mesh."""
 COLLAPSED_RATIO = 0.1
-"""Size of a surface or cable by the edge of the element around it, below which it is no size."""
+"""Least plausible size of a surface or cable, in edges of the element around it."""
 JOINING = (
     "SpringForceField",
     "RestShapeSpringsForceField",
@@ -43,14 +43,14 @@ def point_warnings(root: Any) -> list[StartWarning]:
         if state is None or not len(state.position.value):
             continue
         x = np.asarray(state.position.value, dtype=float)[:, :3]
-        mapping, about, carrier = _barycentric_of(node), None, None
+        mapping, component, carrier = _barycentric_of(node), None, None
         misplaced: list[StartWarning] = []
         if mapping is not None:
             carrier = carrier_of(mapping, carriers)
             if carrier is not None:
-                about = _user_of(node) or mapping
-                misplaced = [*_outside(about, x, carrier)]
-                misplaced += [] if misplaced else _collapsed(node, about, x, carrier)
+                component = _user_of(node) or mapping
+                misplaced = [*_outside(component, x, carrier)]
+                misplaced += [] if misplaced else _collapsed(node, component, x, carrier)
                 warnings += misplaced
         cables += [(cable, x) for cable in cable_components([node])]
         pressed = [e for e in node.objects if e.getClassName().startswith(_PRESSED)]
@@ -58,7 +58,7 @@ def point_warnings(root: Any) -> list[StartWarning]:
             from sofa_softctl.scene.plausibility.places.surfaces import surface_warnings
 
             around = None if misplaced else carrier
-            warnings += surface_warnings(pressed, node, x, about, around)
+            warnings += surface_warnings(pressed, node, x, component, around)
     return [*warnings, *cable_warnings(cables)]
 
 
@@ -71,13 +71,13 @@ def _joint_warnings(entry: Any, node: Any, joined: dict[Any, Any]) -> Iterator[S
 
 
 def _visual_of(node: Any) -> Any:
-    """The surface that a GUI draws in a node; None if there is none."""
+    """Return the surface that a GUI draws in a node, or None."""
     visuals = [entry for entry in node.objects if entry.getClassName() == "OglModel"]
     return visuals[0] if visuals else None
 
 
 def _barycentric_of(node: Any) -> Any:
-    """The mapping from a mesh; for a surface that is pressed on also one that copies."""
+    """Return the mapping from a mesh, or for a pressed surface an IdentityMapping, or None."""
     is_pressed = any(entry.getClassName().startswith(_PRESSED) for entry in node.objects)
     kinds = ("BarycentricMapping", *(["IdentityMapping"] if is_pressed else []))
     mappings = [e for e in node.objects if e.getClassName() in kinds]
@@ -85,7 +85,7 @@ def _barycentric_of(node: Any) -> Any:
 
 
 def _user_of(node: Any) -> Any:
-    """The component that the points of a node are for; None if it cannot be said."""
+    """Return the component that uses the points of a node, or None if there is no such."""
     kinds = ("Cable", "Position", _PRESSED)
     users = [entry for entry in node.objects if entry.getClassName().startswith(kinds)]
     users += [entry for entry in node.objects if entry.getClassName().endswith("CollisionModel")]
@@ -97,7 +97,7 @@ def _has_cells(node: Any) -> bool:
     return any(len(elements_of(entry, kind)) for entry in node.objects for kind in kinds)
 
 
-def _outside(about: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
+def _outside(component: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
     """Points farther than an element outside."""
     distance, edge = carrier.distances(x)
     is_outside = (distance > edge) & (edge > 0.0)
@@ -105,8 +105,8 @@ def _outside(about: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartW
         return
     worst = int(np.argmax(np.where(is_outside, distance, 0.0)))
     yield StartWarning(
-        about,
-        f"{at(about)}: its point {worst} at {point(x[worst])} is {distance[worst]:.3g} from "
+        component,
+        f"{at(component)}: its point {worst} at {point(x[worst])} is {distance[worst]:.3g} from "
         f"the nearest node of the mesh of '{carrier.path}', more than an element "
         f"({edge[worst]:.3g}); the mesh reaches {carrier.extents()}. {is_outside.sum()} of "
         f"{len(x)} points are that far out.{_unit_guess(x, carrier)} Correct 'position' of its "
@@ -115,10 +115,10 @@ def _outside(about: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartW
 
 
 def _collapsed(
-    node: Any, about: Any, x: np.ndarray, carrier: CarrierMesh
+    node: Any, component: Any, x: np.ndarray, carrier: CarrierMesh
 ) -> Iterator[StartWarning]:
     """A surface or cable far smaller than the element around it."""
-    if len(x) < 3 or not (_has_cells(node) or about.getClassName().startswith("Cable")):
+    if len(x) < 3 or not (_has_cells(node) or component.getClassName().startswith("Cable")):
         return
     size = float(np.ptp(x, axis=0).max())
     if size > COLLAPSED_RATIO * carrier.edges.max():
@@ -126,8 +126,8 @@ def _collapsed(
     edge = float(carrier.distances(x)[1].min())
     if size < COLLAPSED_RATIO * edge and (guess := _unit_guess(x, carrier)):
         yield StartWarning(
-            about,
-            f"{at(about)}: its {len(x)} points are within {size:.3g} of each other, inside one "
+            component,
+            f"{at(component)}: its {len(x)} points are within {size:.3g} of each other, inside one "
             f"element of the mesh of '{carrier.path}' ({edge:.3g}), which reaches "
             f"{carrier.extents()}.{guess} Correct 'position' of its MechanicalObject, or the "
             "scale of its loader.",

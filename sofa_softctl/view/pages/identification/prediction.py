@@ -118,7 +118,7 @@ def _columns(report: Report) -> list[Column]:
         Column(fit, k, band, number >= len(fitted))
         for number, (fit, band) in enumerate(fitted + held_out)
         for k in range(len(fit.channels))
-        if fit.there[:, k].any()
+        if fit.is_measured[:, k].any()
     ]
 
 

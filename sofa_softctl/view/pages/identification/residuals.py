@@ -66,10 +66,12 @@ def noise_figure(fits: Sequence[Fit]) -> str:
             (fit, k, f"{fit.name}: {one.name}" if len(fits) > 1 else one.name)
             for fit in fits
             for k, one in enumerate(fit.channels)
-            if fit.there[:, k].sum() > LAGS
+            if fit.is_measured[:, k].sum() > LAGS
         ][:6]
-        most = max((int(fit.there[:, k].sum()) for fit, k, _ in columns), default=1)
-        reach = 2.0 / math.sqrt(min((int(f.there[:, k].sum()) for f, k, _ in columns), default=1))
+        most = max((int(fit.is_measured[:, k].sum()) for fit, k, _ in columns), default=1)
+        reach = 2.0 / math.sqrt(
+            min((int(f.is_measured[:, k].sum()) for f, k, _ in columns), default=1)
+        )
         lags.axhspan(-reach, reach, color=GRAY, alpha=0.12, linewidth=0.0)
         for (fit, k, name), color in zip(columns, PALETTE, strict=False):
             r = fit.residuals[:, k]
