@@ -229,7 +229,10 @@ _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "acknowledges": _FLAG,
     "moves": _FLAG,
     "measures": _FLAG,
-    "measures_effort": (lambda value: value in (True, False, None), "True, False or None"),
+    "measures_effort": (
+        lambda value: value is None or isinstance(value, bool),
+        "True, False or None",
+    ),
     "notes": (
         lambda value: isinstance(value, tuple) and all(isinstance(n, str) and n for n in value),
         "a tuple of sentences",
