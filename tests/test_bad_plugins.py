@@ -17,7 +17,7 @@ from sofa_softctl.status import Status
 HEADER = """\
 import numpy as np
 from sofa_softctl import SceneController, hookimpl
-from sofa_softctl.qp import QPResult, no_answer
+from sofa_softctl.qp import QPResult, no_solution
 from sofa_softctl.runtime import Component, ForceField, Real
 
 
@@ -30,7 +30,7 @@ class Whistle(Component):
 
 
 def solve(qp, warm):
-    return no_answer(qp, "failed", 0, "it knows nothing")
+    return no_solution(qp, "failed", 0, "it knows nothing")
 
 
 """
@@ -599,7 +599,7 @@ REPLACED = {
         "answer rejected (too hard)",
     ),
     "contradicting limits that do not": (
-        "return no_answer(qp, 'infeasible', 1, '')",
+        "return no_solution(qp, 'infeasible', 1, '')",
         "mine: the limits contradict each other.",
     ),
 }
@@ -652,9 +652,9 @@ def test_replaced_answers_are_counted_beside_others(run):
 
 def test_limits_that_are_exceeded_are_named_beside_the_fallback(register_solver):
     from sofa_softctl import InverseProblem, solve_inverse
-    from sofa_softctl.qp import no_answer
+    from sofa_softctl.qp import no_solution
 
-    register_solver("mine", lambda qp, warm: no_answer(qp, "failed", 0, "it knows nothing"))
+    register_solver("mine", lambda qp, warm: no_solution(qp, "failed", 0, "it knows nothing"))
     problem = InverseProblem(
         W_ea=[[1.0]], W_aa=[[1.0]], delta_e_free=[1.0], delta_a_free=[4.0],
         displacement_max=2.0, effort_min=0.0, names=["cable"],

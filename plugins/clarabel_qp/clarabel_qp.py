@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from sofa_softctl import hookimpl
-from sofa_softctl.qp import QPResult, no_answer
+from sofa_softctl.qp import QPResult, no_solution
 
 SETTINGS = {
     "verbose": False,
@@ -51,7 +51,9 @@ def solve_clarabel(qp, warm=None):
     ).solve()
     status = str(solution.status)
     if status in ("PrimalInfeasible", "AlmostPrimalInfeasible"):
-        return no_answer(qp, "infeasible", solution.iterations, "the limits contradict each other")
+        return no_solution(
+            qp, "infeasible", solution.iterations, "the limits contradict each other"
+        )
     y = np.zeros_like(qp.lower)
     at_equal, at_above, at_below = np.split(
         np.array(solution.z), [len(equal), len(equal) + len(above)]

@@ -11,8 +11,8 @@ SCRIPT = """
 import os
 os.umask(0o027)
 from pathlib import Path
-from sofa_softctl.base.files import replacing
-with replacing(Path("whole.txt")) as name:
+from sofa_softctl.base.files import replace_atomically
+with replace_atomically(Path("whole.txt")) as name:
     name.write_text("new")
 print(oct(os.stat("whole.txt").st_mode & 0o777))
 """

@@ -417,7 +417,7 @@ def test_a_cluster_without_workers_is_waited_for(tmp_path):
 
 
 def test_an_address_where_another_program_answers_is_an_error(monkeypatch):
-    monkeypatch.setattr(cluster_client, "CONNECTS_WITHIN", 0.3)
+    monkeypatch.setattr(cluster_client, "CONNECT_TIMEOUT", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ClusterError, match="does not speak Dask's protocol"):
@@ -440,7 +440,7 @@ def test_workers_with_other_blas_kernels_are_said_once(tmp_path):
 
 
 def test_an_address_without_a_scheduler_is_an_error(monkeypatch):
-    monkeypatch.setattr(cluster_client, "CONNECTS_WITHIN", 0.3)
+    monkeypatch.setattr(cluster_client, "CONNECT_TIMEOUT", 0.3)
     with pytest.raises(ClusterError, match="No Dask scheduler at 'tcp://127.0.0.1:1'"):
         ClusterExecutor("tcp://127.0.0.1:1")
     for wrong in ("host", "tcp://host", "tcp://:8786", "8786"):

@@ -3,13 +3,13 @@
 import numpy as np
 
 ROLLED = """
-from sofa_softctl.inverse.aspects.look_ahead import GO_ON
+from sofa_softctl.inverse.aspects.look_ahead import UNCHANGED
 from sofa_softctl.scene.copies.rollout import copy_of
 session = Session("scenes/{scene}.py", parameters={parameters!r})
 session.step({start})
 runner = session.root.inverse.look_ahead_runner
 runner.options = None
-rolled = runner.rollouts(copy_of(session.root))(GO_ON, 20)
+rolled = runner.rollouts(copy_of(session.root))(UNCHANGED, 20)
 found = []
 for _ in range(20):
     session.step()
@@ -31,7 +31,7 @@ session = Session("scenes/rolling_ring.py", parameters={"start": 10.0})
 session.step(50)
 inverse = session.root.inverse
 inverse.look_ahead_runner.options = LookAhead(horizon=12)
-inverse.look_ahead_runner._stopped = lambda gained: True
+inverse.look_ahead_runner._has_stalled = lambda gained: True
 session.step(3)
 names = [choice.candidate.name for _, choice in inverse.look_ahead_runner.choices]
 result([inverse.look_ahead.value, names])
@@ -51,7 +51,7 @@ from sofa_softctl.scene.session.loader import load_scene
 root = Sofa.Core.Node("root")
 load_scene("scenes/rolling_ring.py").create(root, look_ahead=True)
 Sofa.Simulation.init(root)
-root.inverse.look_ahead_runner._stopped = lambda gained: root.inverse.solution is not None
+root.inverse.look_ahead_runner._has_stalled = lambda gained: root.inverse.solution is not None
 for _ in range(4):
     Sofa.Simulation.animate(root, root.dt.value)
 result(root.inverse.look_ahead.value)

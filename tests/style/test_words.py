@@ -27,7 +27,7 @@ EXCEPTIONS = {
     "interface of aspects and controllers": ["forget", "look", "about", "follow", "ask"],
     "interface of problems and experiments, which users subclass": [
         *("measured", "recorded", "commanded", "compared", "checked", "allowed", "fed", "held"),
-        *("Delayed", "Scaled", "second", "first", "what", "there"),
+        *("Delayed", "Scaled", "second", "first", "what"),
     ],
     "interface of plans, embeddings and dynamics": [
         *("at", "on", "of", "nearest", "holding", "ahead", "accepted", "passed", "failed"),
