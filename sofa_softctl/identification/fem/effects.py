@@ -14,13 +14,15 @@ from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.model.experiment import Effect, Experiment
-from sofa_softctl.runtime.derivatives.parameters import (
+from sofa_softctl.scene.copies.step_model import (
     RayleighMass,
     RayleighStiffness,
+    StepModel,
+    StepParameter,
+    StepResidual,
     Sums,
     TotalMass,
 )
-from sofa_softctl.scene.copies.step_model import StepModel, StepParameter, StepResidual
 
 
 @dataclass(frozen=True)

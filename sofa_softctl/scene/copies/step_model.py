@@ -31,6 +31,7 @@ from sofa_softctl.runtime.derivatives.parameters import (
     RestModulus,
     StepParameter,
     StepResidual,
+    Sums,
     TotalMass,
 )
 from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative, Tangent
@@ -56,6 +57,10 @@ __all__ = [
     "StepParameter",
     "StepResidual",
     "Tangent",
+    "RayleighMass",
+    "RayleighStiffness",
+    "Sums",
+    "TotalMass",
 ]
 
 Box = Sequence[float]
