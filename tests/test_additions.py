@@ -118,7 +118,7 @@ sys.path.insert(0, "tests")
 import test_layers
 test_layers.test_modules_import_from_lower_layers_only()
 test_layers.test_circles_stay_within_the_folders_where_they_belong()
-test_layers.test_controllers_never_import_the_runtime()
+test_layers.test_packages_of_controllers_never_import_the_runtime()
 """
 
 
