@@ -328,7 +328,7 @@ def test_a_missing_truncated_damaged_or_newer_file_is_told(program, tmp_path):
     database.commit()
     with pytest.raises(LibraryError, match="is damaged: its motion 2 cannot be read"):
         load(path)
-    for version, advice in ((FORMAT + 1, "Update softctl"), (1, "build it anew")):
+    for version, advice in ((FORMAT + 1, "Update softctl"), (1, "build it again")):
         database.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(LibraryError, match=f"has format {version}, .* {advice}"):
             load(path)
