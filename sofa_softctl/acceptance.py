@@ -103,12 +103,12 @@ class AcceptanceReport:
             data = json.loads(text)
             criteria = tuple(
                 Criterion(
-                    str(entry["name"]),
-                    _number(entry["value"], math.nan),
-                    _number(entry["limit"], math.inf),
-                    str(entry["quantity"]),
+                    str(criterion["name"]),
+                    _number(criterion["value"], math.nan),
+                    _number(criterion["limit"], math.inf),
+                    str(criterion["quantity"]),
                 )
-                for entry in data["criteria"]
+                for criterion in data["criteria"]
             )
             report = cls(
                 str(data["simulator"]), criteria, str(data["failure"]), float(data["seconds"])

@@ -39,7 +39,7 @@ class SqliteSchema:
     outdated: str = ""
     """Advice for a file of a version without upgrade."""
     write_ahead: bool = False
-    """Whether to use a write-ahead log: readers do not wait for a writer."""
+    """Use of a write-ahead log, so that readers do not wait for a writer."""
     checked: bool = False
     """Whether the whole structure of a file is checked when it is opened, before it is changed."""
 

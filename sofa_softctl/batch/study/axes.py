@@ -66,7 +66,7 @@ class Range:
     count: int | None = None
     """Values in a grid or a list; samples need none."""
     log: bool = False
-    """Whether they are even in their logarithms; `low` must be above 0."""
+    """True if values are spaced evenly in their logarithms; `low` must be above 0."""
     whole: bool = False
     """Whether values are whole numbers; as samples, each is as likely without `log`."""
 

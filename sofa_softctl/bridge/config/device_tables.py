@@ -150,7 +150,9 @@ def _convert_list(value: Any, kind: Any, arguments: tuple[Any, ...]) -> Any:
         types_of_items: Iterable[Any] = arguments
     else:
         types_of_items = repeat(arguments[0] if arguments else Any)
-    items = [_convert(item, expected) for item, expected in zip(value, types_of_items)]  # noqa: B905
+    items = [
+        _convert(item, expected) for item, expected in zip(value, types_of_items, strict=False)
+    ]
     if any(item is _WRONG for item in items):
         return _WRONG
     return tuple(items) if kind is tuple else items

@@ -33,7 +33,7 @@ class MessageSocket:
         self._kept: deque[bytes] = deque()
         self._begun = b""
         self.closed = False
-        """Whether the other end is gone; its messages were received."""
+        """True after the other end has closed the link and its last messages were received."""
 
     def __len__(self) -> int:
         """Return the number of message parts that wait."""

@@ -165,9 +165,9 @@ class Reports:
     def __init__(self, label: str, channels: Sequence[int]) -> None:
         self._where, self._channels = label, channels
         self.armed = False
-        """Whether it has reported this since the first command."""
+        """True after the board has reported, since the first command, that it is armed."""
         self.stopped_by_us = False
-        """Whether this program sent STOP."""
+        """True after this program sent STOP."""
         self.repeated = 0
         """Reports that were older than the last."""
         self._first: int | None = None
