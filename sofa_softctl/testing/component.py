@@ -88,7 +88,7 @@ def check_component(
 
 def _displace(field: ForceField, scale: float) -> None:
     state = field.state
-    x = state._data["position"]
+    x = state.position
     u = displacement((state.count, state.deriv_size), scale, seed=0)
     state.kind.advance(x.get(), u, 1.0, x.get())
     x.touch()

@@ -124,7 +124,7 @@ def _positions(mapping: Mapping) -> Iterator[Moves]:
                 move(u)
             out = np.empty((child.count, child.coord_size))
             with check_unchanged(f"{mapping.getClassName()}.apply", *drivers):
-                mapping.apply_from([driver._data["position"].get() for driver in drivers], out)
+                mapping.apply_from([driver.position.get() for driver in drivers], out)
             return out
 
         try:

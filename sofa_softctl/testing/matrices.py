@@ -100,7 +100,7 @@ def movable(state: MechanicalState) -> Iterator[Callable[[np.ndarray], None]]:
 
     Mapped states do not follow.
     """
-    data = state._data["position"]
+    data = state.position
     start = data.get().copy()
 
     def move(u: np.ndarray) -> None:

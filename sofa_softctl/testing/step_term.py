@@ -69,7 +69,7 @@ def check_step_term(field: ForceField, term: StepTerm, *, scale: float, toleranc
     with movable(state) as move:
         residual(np.zeros(shape))
         assembled_matrix(field)  # as a step does before: the skew part belongs to it
-        x = state._data["position"].get().copy()
+        x = state.position.get().copy()
         with check_unchanged(f"{name}.at", state, x=x, w=w):
             term.at(x, w, H, BETA)
         D = _by_positions(name, term, shape)

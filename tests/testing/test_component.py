@@ -115,7 +115,7 @@ def once(self):
 
 def pushes_the_nodes(self, force):
     Gravel.add_force(self, force)
-    self.state._data["position"].get()[0] += 1e-3
+    self.state.position.get()[0] += 1e-3
 
 
 def halves_its_argument(self, out, v, factor):

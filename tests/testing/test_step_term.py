@@ -17,7 +17,7 @@ class CubicSprings(ForceField):
     term = None
 
     def x(self):
-        return self.state._data["position"].get()
+        return self.state.position.get()
 
     def blocks(self):
         x, k = self.x(), self.stiffness.get()

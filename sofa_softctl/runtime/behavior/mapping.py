@@ -119,7 +119,7 @@ class Mapping(Component):
         if self.mechanical:
             return
         try:
-            self._first = [driver._data["position"].get().copy() for driver in self.drivers]
+            self._first = [driver.position.get().copy() for driver in self.drivers]
             self._follower().follow(self)
         except SceneError as error:
             message.warning(self, f"{error} What it draws stays where it is.")
@@ -129,12 +129,12 @@ class Mapping(Component):
         if self._draws is None:
             self._draws = self._find_carriers()
         if self._draws:
-            xs = [driver._data["position"].get() for driver in self.drivers]
-            self.apply_from(xs, self.child._data["position"].get())
+            xs = [driver.position.get() for driver in self.drivers]
+            self.apply_from(xs, self.child.position.get())
 
     def _find_carriers(self) -> bool:
         """Initialise it as if that were now; false, with a warning, where it cannot."""
-        positions = [driver._data["position"] for driver in self.drivers]
+        positions = [driver.position for driver in self.drivers]
         now = [position.get() for position in positions]
         self._placing = True
         try:

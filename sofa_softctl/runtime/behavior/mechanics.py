@@ -51,7 +51,7 @@ class SingleStateComponent(Component):
         """That of its state; while there is none yet, what its template says."""
         ready = "mstate" in self.__dict__.get("_links", ())  # else its Data are being made
         found = self._find_state() if ready else self._above()
-        template = self._data["template"].get() if found is None else ""
+        template = self.template.get() if found is None else ""
         return KINDS.get(template, KINDS[""]) if found is None else found.kind
 
     @property
@@ -279,13 +279,13 @@ class ProjectiveConstraint(SingleStateComponent):
 
     def acts(self) -> bool:
         """Return True before `endTime`."""
-        end = self._data["endTime"].get()
+        end = self.endTime.get()
         return bool(end < 0.0 or self.time() < end)
 
     def time(self) -> float:
         """The scene's time."""
         assert self._context is not None
-        time: float = self._context._data["time"].get()
+        time: float = self._context.time.get()
         return time
 
     def fixed(self) -> np.ndarray:

@@ -181,7 +181,7 @@ class DrawnModel(Component):
     @property
     def count(self) -> int:
         """Number of vertices."""
-        return len(self._data["position"].get())
+        return len(self.position.get())
 
     @property
     def block_count(self) -> int:
@@ -191,15 +191,15 @@ class DrawnModel(Component):
     def resize(self, position: np.ndarray) -> None:
         """Take these positions, unless it has as many already: a mapping says so."""
         if self.count != len(position):
-            self._data["position"].set(position[:, :3].copy())
+            self.position.set(position[:, :3].copy())
 
     def find_box(self) -> np.ndarray:
         """Smallest and largest corner of its vertices, once they are placed."""
-        return box_of(self._data["position"].get()) if self._initialised else super().find_box()
+        return box_of(self.position.get()) if self._initialised else super().find_box()
 
     def follow(self, mapping: Any) -> None:
         """Let a mapping place it from now on; a link to other vertices ends."""
-        position = self._data["position"]
+        position = self.position
         position.set(position.get().copy())
         position.setParent(None)
         self._mapping = mapping

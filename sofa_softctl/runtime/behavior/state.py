@@ -70,7 +70,7 @@ class MechanicalState(Component):
         Raises:
             SceneError: the template is unknown.
         """
-        template = self._data["template"].get()
+        template = self.template.get()
         if template not in KINDS:
             raise self.fault(
                 f"has template '{template}'; the embedded runtime knows "
@@ -91,7 +91,7 @@ class MechanicalState(Component):
     def find_box(self) -> np.ndarray:
         """Smallest and largest corner of its points, once they are placed."""
         points = self._initialised and self.coord_size >= 3
-        return box_of(self._data["position"].get()[:, :3]) if points else super().find_box()
+        return box_of(self.position.get()[:, :3]) if points else super().find_box()
 
     @property
     def block_count(self) -> int:
@@ -108,7 +108,7 @@ class MechanicalState(Component):
     @property
     def count(self) -> int:
         """Number of nodes."""
-        return len(self._data["position"].get())
+        return len(self.position.get())
 
     _known: int | None = None
     """Number of nodes without those that a mapping is still to give it; None: all are there."""
@@ -128,13 +128,13 @@ class MechanicalState(Component):
             if self._known is None and not mapping._initialised and mapping._follower() is self:
                 for data in mapping._data.values():
                     data.follow_link(must=True)
-                own = self._data["position"].get()
+                own = self.position.get()
                 mapping.give_nodes()
                 count = self.count
                 if count != len(own):
                     self._known = len(own)
                     missing = np.tile(self.kind.identity, (max(count - len(own), 0), 1))
-                    self._data["position"].set(np.concatenate([own[:count], missing]))
+                    self.position.set(np.concatenate([own[:count], missing]))
 
     def getSize(self) -> int:
         """Number of nodes."""
@@ -144,7 +144,7 @@ class MechanicalState(Component):
         self, v: np.ndarray, h: float, out: np.ndarray, start: np.ndarray | None = None
     ) -> None:
         """out = position (or `start`) moved by h v; out may be the position itself."""
-        self.kind.advance(self._data["position"].get() if start is None else start, v, h, out)
+        self.kind.advance(self.position.get() if start is None else start, v, h, out)
 
     _fast_turns = 0
     """Steps in which a controller turned it by more than `_FAST_TURN`."""
@@ -245,7 +245,7 @@ class MechanicalState(Component):
 
     def outer_force(self) -> np.ndarray:
         """externalForce with a row for each node, to add to."""
-        data = self._data["externalForce"]
+        data = self.externalForce
         given = data.get()
         if len(given) != self.count:
             rows = np.zeros((self.count, self.deriv_size))
@@ -255,7 +255,7 @@ class MechanicalState(Component):
 
     def clear_outer_force(self) -> None:
         """End what acted in this step."""
-        data = self._data["externalForce"]
+        data = self.externalForce
         if len(data.get()):
             data.set(np.empty((0, self.deriv_size)))
 

@@ -42,8 +42,8 @@ class ForceFieldVec3d(Scripted, ForceField):
 
     def add_force(self, force: np.ndarray) -> None:
         """See ForceField; `force` is the state's own."""
-        data = self.state._data
-        self.addForce(self._parameters(0.0), data["force"], data["position"], data["velocity"])
+        state = self.state
+        self.addForce(self._parameters(0.0), state.force, state.position, state.velocity)
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
@@ -105,7 +105,7 @@ class ForceFieldVec3d(Scripted, ForceField):
 
     def _parameters(self, k_factor: float) -> dict[str, Any]:
         assert self._context is not None
-        time = self._context._data["time"].get()
+        time = self._context.time.get()
         factors = {"mFactor": 0.0, "bFactor": 0.0, "kFactor": k_factor}
         return {"time": time, **factors, "isImplicit": True, "energy": False}
 

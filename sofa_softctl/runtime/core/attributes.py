@@ -69,7 +69,7 @@ def capture(owner: Any) -> dict[str, Any]:
     held: dict[str, Any] = {}
     own = _own_classes(type(owner))
     for name, value in vars(owner).items() if own else ():
-        if name not in _INTERNAL and not name.startswith("on"):
+        if _is_own_state(owner, name):
             held[name] = _captured(value, owner)
     for cls in own:
         for name, value in vars(cls).items():
@@ -78,6 +78,11 @@ def capture(owner: Any) -> dict[str, Any]:
         for name, variables in _globals_set(cls).items():
             held[f"global {name}"] = _captured(variables.get(name), owner)
     return held
+
+
+def _is_own_state(owner: Any, name: str) -> bool:
+    """Return True for an attribute that is neither the runtime's, a Data nor an event method."""
+    return not (name in _INTERNAL or name in owner.data_types or name.startswith("on"))
 
 
 def warn_unheld(owner: Any, held: dict[str, Any]) -> None:
@@ -100,7 +105,7 @@ def put_back(owner: Any, held: dict[str, Any]) -> None:
     classes = {cls.__qualname__: cls for cls in own}
     variables = {name: found for cls in own for name, found in _globals_set(cls).items()}
     for name in [name for name in attributes if own and name not in held]:
-        if name not in _INTERNAL and not name.startswith("on"):
+        if _is_own_state(owner, name):
             del attributes[name]
     for name, value in held.items():
         cls, short = classes.get(name.rpartition(".")[0]), name.rpartition(".")[2]

@@ -70,9 +70,10 @@ class Base:
         # The template comes first: it says how wide other Data are.
         for name in sorted(self.data_types, key=lambda name: name != "template"):
             declaration = self.data_types[name]
-            self._data[name] = declaration.data_class(declaration, self)
+            data = self._data[name] = declaration.data_class(declaration, self)
+            self.__dict__[name] = data  # reading it then calls no Python
             if name == "template" and values.get("template") is not None:
-                self._data[name].assign(values["template"], self._where)
+                data.assign(values["template"], self._where)
         for name, link_type in self.link_types.items():
             self._links[name] = Link(link_type, self)
         self.assign(values)
@@ -122,11 +123,11 @@ class Base:
 
     def getName(self) -> str:
         """The name of the object."""
-        return self._data["name"].get()
+        return self.name.get()
 
     def setName(self, name: str) -> None:
         """Rename the object."""
-        self._data["name"].set(name)
+        self.name.set(name)
 
     @classmethod
     def getClassName(cls) -> str:
@@ -275,8 +276,8 @@ class Base:
 
     def __setattr__(self, name: str, value: Any) -> None:
         real = type(self).data_names.get(name)
-        if real is None and name in self.__dict__.get("_data", {}):
-            self._data[name].value = value
+        if (data := self.__dict__.get("_data", {}).get(real or name)) is not None:
+            data.value = value
         elif real is None and name in self.__dict__.get("_links", {}):
             self._links[name].assign(value, scene_line())
         else:

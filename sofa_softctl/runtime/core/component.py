@@ -253,7 +253,7 @@ class Component(Base):
 
     def getTemplateName(self) -> str:
         """The kind of degrees of freedom; empty where there are none."""
-        return {"Vec3": "Vec3d"}.get(given := self._data["template"].get(), given)
+        return {"Vec3": "Vec3d"}.get(given := self.template.get(), given)
 
     @classmethod
     def getCategories(cls) -> list[str]:
@@ -266,7 +266,7 @@ class Component(Base):
 
     def setSrc(self, value: str, loader: Component) -> None:
         """Take over a loader's Data of the same names, as `src` does when the object is made."""
-        self._data["src"].assign(value if value.startswith("@") else loader.getLinkPath(), None)
+        self.src.assign(value if value.startswith("@") else loader.getLinkPath(), None)
         self.follow_data_of(loader)
 
     def storeResetState(self) -> None:

@@ -34,43 +34,43 @@ class BaseContext(Base):
 
     def getDt(self) -> float:
         """Time step."""
-        return self._data["dt"].get()
+        return self.dt.get()
 
     def setDt(self, dt: float) -> None:
         """Set the time step."""
-        self._data["dt"].value = dt
+        self.dt.value = dt
 
     def getTime(self) -> float:
         """Simulated time."""
-        return self._data["time"].get()
+        return self.time.get()
 
     def getGravity(self) -> np.ndarray:
         """Gravity, shape (3,)."""
-        return self._data["gravity"].value
+        return self.gravity.value
 
     def setGravity(self, gravity: Any) -> None:
         """Set gravity."""
-        self._data["gravity"].value = gravity
+        self.gravity.value = gravity
 
     def getAnimate(self) -> bool:
         """Whether a GUI should run the simulation."""
-        return self._data["animate"].get()
+        return self.animate.get()
 
     def setAnimate(self, animate: bool) -> None:
         """Let a GUI run the simulation, or pause it."""
-        self._data["animate"].value = animate
+        self.animate.value = animate
 
     def isActive(self) -> bool:
         """Whether the node takes part in the simulation."""
-        return self._data["activated"].get()
+        return self.activated.get()
 
     def setActive(self, active: bool) -> None:
         """Choose whether the node takes part in the simulation."""
-        self._data["activated"].value = active
+        self.activated.value = active
 
     def isSleeping(self) -> bool:
         """Whether the node sleeps: never."""
-        return self._data["sleeping"].get()
+        return self.sleeping.get()
 
     def getState(self) -> Component | None:
         """The state of the node, or the nearest one above."""

@@ -167,7 +167,7 @@ def implementing(role: type[Component], method: str) -> str:
 
 def take_over_source(component: Component) -> None:
     """Link every Data that the loader named by `src` has too, unless the scene gave it."""
-    path = component._data["src"].get()
+    path = component.src.get()
     if not path:
         return
     loader = follow(path, component._context)

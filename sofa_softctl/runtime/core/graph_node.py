@@ -129,7 +129,7 @@ class GraphNode(BaseNode, Context):
     def find_box(self) -> np.ndarray:
         """Smallest and largest corner of the states and visual models here and below."""
         inside = [*self.objects, *(child for child in self.children if child.activated.get())]
-        boxes = np.array([NO_BOX, *(entry._data["bbox"].get() for entry in inside)])
+        boxes = np.array([NO_BOX, *(entry.bbox.get() for entry in inside)])
         return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
     def _below(self) -> set[int]:

@@ -77,7 +77,7 @@ class LateChanges:
     def note_unfollowed(self, data: Data, where: Line | None) -> None:
         """A controller sets it in a state that nothing but the setting of `position` moves."""
         if data not in self._unfollowed and data not in self.told:
-            self._unfollowed[data] = (0, data.owner._data["position"].get().copy(), where)
+            self._unfollowed[data] = (0, data.owner.position.get().copy(), where)
 
     def _warn_unfollowed(self) -> None:
         for data, (steps, position, where) in list(self._unfollowed.items()):
@@ -86,7 +86,7 @@ class LateChanges:
                 continue
             del self._unfollowed[data]
             self.told.add(data)
-            if np.array_equal(data.owner._data["position"].get(), position):
+            if np.array_equal(data.owner.position.get(), position):
                 message.warning(
                     data.owner,
                     f"{describe(where)}: '{data.getName()}' of {data.owner.describe()} changes, "
@@ -153,8 +153,8 @@ def _multipliers(root: Node) -> Iterator[Data]:
         for entry in node.of("constraint"):
             kind = entry._data.get("valueType")
             if kind is not None and kind.get() in _MULTIPLIERS:
-                if np.any(entry._data["value"].get()) and not (first_order and first_order.get()):
-                    yield entry._data["value"]
+                if np.any(entry.value.get()) and not (first_order and first_order.get()):
+                    yield entry.value
 
 
 def _sentence(owner: Component, data: Data) -> str:

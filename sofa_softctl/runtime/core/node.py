@@ -344,11 +344,11 @@ class Node(GraphNode):
             parent = self.parents[0]
             for name in ("dt", "time"):
                 self._data[name].set(parent._data[name].get())
-            gravity = self._data["gravity"]
+            gravity = self.gravity
             if gravity.isSet():
                 self._own_gravity = gravity.get().copy()
                 gravity.unset()
-            np.copyto(gravity.get(), parent._data["gravity"].get())
+            np.copyto(gravity.get(), parent.gravity.get())
         for entry in self.contexts:
             entry.apply()
         for child in self.children:
@@ -356,7 +356,7 @@ class Node(GraphNode):
 
     def warn_of_own_gravity(self) -> None:
         """Warn of a gravity that a scene gave to a node below the root, and that was lost."""
-        given, present = self._own_gravity, self._data["gravity"]
+        given, present = self._own_gravity, self.gravity
         self._own_gravity = None
         if given is not None and not np.array_equal(given, present.get()):
             texts = [" ".join(f"{g:g}" for g in values) for values in (given, present.get())]

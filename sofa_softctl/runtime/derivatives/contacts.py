@@ -89,7 +89,7 @@ class Contacts:
             block = sparse.csr_array((padded.size, self.system.size))
         else:
             block = sparse.csr_array(carried[padded.ravel()])
-        return block, model.state._data["position"].get()[padded], weight
+        return block, model.state.position.get()[padded], weight
 
     def _carried(self, contact: Any, state: MechanicalState) -> sparse.csr_array | None:
         """Weights of the system's nodes in the points of a state; None: nothing moves it."""

@@ -103,10 +103,10 @@ class ImplicitStep:
         cables = len(self.drives.lines.cables)
         if self.stiffness and (self.imposed.any() or not len(self.stiffness) == count == cables):
             raise ValueError("stiffness: give one force field for each cable, driven by tension.")
-        self.x0 = np.concatenate([s._data["position"].get() for s in self.system.states])
-        self.v0 = np.concatenate([s._data["velocity"].get() for s in self.system.states])
+        self.x0 = np.concatenate([s.position.get() for s in self.system.states])
+        self.v0 = np.concatenate([s.velocity.get() for s in self.system.states])
         self.system.project(self.v0)
-        self.dt = float(root._data["dt"].get())
+        self.dt = float(root.dt.get())
 
     @property
     def size(self) -> int:
@@ -133,14 +133,14 @@ class ImplicitStep:
         """
         system = self.system
         for state in system.states:
-            np.copyto(state._data["position"].get(), system.part(x, state))
-            state._data["position"].touch()
+            np.copyto(state.position.get(), system.part(x, state))
+            state.position.touch()
         self.x, self.h = x, h
         self.force = np.zeros_like(x)
         for field in self.force_fields:
             field.add_force(system.part(self.force, field.state))
         for mass in system.masses:
-            gravity = mass._context._data["gravity"].get()  # type: ignore[union-attr]
+            gravity = mass._context.gravity.get()  # type: ignore[union-attr]
             mass.add_gravity(system.part(self.force, mass.state), gravity)
         self.alpha, self.beta = self.ode.rayleighMass.get(), self.ode.rayleighStiffness.get()
         if self.stiffness:

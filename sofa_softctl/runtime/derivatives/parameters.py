@@ -270,7 +270,7 @@ class TotalMass:
     """A mass as a whole, by its Data totalMass; its distribution stays."""
 
     def __init__(self, mass: Mass) -> None:
-        self.mass, self.total = mass, mass._data["totalMass"]
+        self.mass, self.total = mass, mass.totalMass
 
     def get(self) -> float:
         """Its present value in the scene."""

@@ -228,7 +228,7 @@ class StepDerivative:
         out = np.zeros_like(taken.x)
         own = step.system.part(out, mass.state)
         change = taken.v - (1.0 + taken.h * step.alpha) * taken.w
-        mass.add_gravity(own, taken.h * mass._context._data["gravity"].get())  # type: ignore[union-attr]
+        mass.add_gravity(own, taken.h * mass._context.gravity.get())  # type: ignore[union-attr]
         mass.add_product(own, step.system.part(change, mass.state), 1.0)
         return out
 

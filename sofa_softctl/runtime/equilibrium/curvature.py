@@ -63,10 +63,10 @@ def _pulled(statics: Statics, by_points: np.ndarray) -> np.ndarray:
     system = statics.system
     system.force[:] = 0.0
     for state in system.mapped:
-        state._data["force"].get()[:] = 0.0
+        state.force.get()[:] = 0.0
     first = 0
     for state in statics.watched:
-        state._data["force"].get()[:] += by_points[first : first + state.count]
+        state.force.get()[:] += by_points[first : first + state.count]
         first += state.count
     system.gather()
     return system.force.copy()

@@ -57,10 +57,9 @@ def _line_product(found: EquilibriumMap, v: np.ndarray) -> np.ndarray:
     system.propagate()
     system.force[:] = 0.0
     for state in system.mapped:
-        state._data["force"].get()[:] = 0.0
+        state.force.get()[:] = 0.0
     for line in found.lines:
-        data = line.state._data
-        line.add_product(data["force"].get(), data["velocity"].get(), 1.0)
+        line.add_product(line.state.force.get(), line.state.velocity.get(), 1.0)
     system.gather()
     product: np.ndarray = system.force.copy()
     system.project(product)

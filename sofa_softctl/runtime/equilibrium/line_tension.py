@@ -37,7 +37,7 @@ class LineTension(ForceField):
 
     def measure(self) -> float:
         """Length now; `directions` become -dL/dx of its points, shape (m, 3)."""
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         return cable_geometry(x, self.points, *self._pull(), self.directions)
 
     def _pull(self) -> tuple[np.ndarray, bool]:
@@ -59,7 +59,7 @@ class LineTension(ForceField):
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         segment_stiffness(x, self.points, *self._pull(), self.blocks)
         blocks = factor * self.tension * self.blocks
         alone = blocks.copy()
@@ -69,7 +69,7 @@ class LineTension(ForceField):
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         segment_stiffness(x, self.points, *self._pull(), self.blocks)
         moved = v[self.points]
         apart = moved.copy()

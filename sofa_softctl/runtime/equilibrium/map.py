@@ -263,7 +263,7 @@ class EquilibriumMap(Statics):
         self._check_inside_out(u)
         lengths = np.array([line.measure() for line in self.lines])
         lengths_u = -np.einsum("knc,ncj->kj", np.array(unit), x_u)
-        points = [state._data["position"].get().copy() for state in self.watched]
+        points = [state.position.get().copy() for state in self.watched]
         points_u = [self._moved(state, x_u) for state in self.watched]
         return Equilibrium(
             u=u.copy(),
@@ -284,7 +284,7 @@ class EquilibriumMap(Statics):
         for j in range(self.dimension):
             self.system.v[:] = x_u[:, :, j]
             self.system.propagate()
-            out[:, :, j] = state._data["velocity"].get()
+            out[:, :, j] = state.velocity.get()
         self.system.v[:] = 0.0
         self.system.propagate()
         return out

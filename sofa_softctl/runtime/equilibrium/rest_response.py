@@ -39,7 +39,7 @@ def rest_response(system: MechanicalSystem, gravity: np.ndarray) -> RestResponse
     direct = isinstance(solver, DirectLinearSolver) and system.solver.needs_linear_solver
     if not (direct and system.fixed.any() and _is_simple(system)):
         return None
-    x = np.concatenate([state._data["position"].get() for state in system.states])
+    x = np.concatenate([state.position.get() for state in system.states])
     size, strength = float(np.ptp(x, axis=0).max()), float(np.linalg.norm(gravity))
     if not size > 0.0:
         return None
@@ -56,7 +56,7 @@ def _response(
 ) -> RestResponse | None:
     solver = system.linear_solver
     for field in system.force_fields:  # their stiffness is that of the last forces
-        field.add_force(np.zeros_like(field.state._data["force"].get()))
+        field.add_force(np.zeros_like(field.state.force.get()))
     try:
         solver.set_matrix(mass_factor, 1.0, 0.0)
     except SceneError:  # singular: the first step says so

@@ -72,7 +72,7 @@ class Statics:
             line.init()
             line._initialised = True
             self.lines.append(line)
-        self.dt = float(root._data["dt"].get())
+        self.dt = float(root.dt.get())
         """The scene's time step [time]."""
         loop: Any = loop_of(root)
         loop.prepare()
@@ -122,8 +122,8 @@ class Statics:
         system = self.system
         system.force[:] = 0.0
         for state in system.mapped:
-            state._data["force"].get()[:] = 0.0
-        line.add_unit_force(line.state._data["force"].get())
+            state.force.get()[:] = 0.0
+        line.add_unit_force(line.state.force.get())
         system.gather()
         system.project(system.force)
         return system.force.copy()
@@ -131,7 +131,7 @@ class Statics:
     def place(self, x: np.ndarray) -> None:
         """Bring the independent nodes to x, shape (n, 3), and all that is mapped with them."""
         for state in self.system.states:
-            start, data = self.system.offset[id(state)], state._data["position"]
+            start, data = self.system.offset[id(state)], state.position
             np.copyto(data.get(), x[start : start + state.count])
             data.touch()
         self.system.propagate()
@@ -139,7 +139,7 @@ class Statics:
     def positions(self) -> np.ndarray:
         """Return the positions of the independent nodes [length], shape (n, 3)."""
         positions: np.ndarray = np.concatenate(
-            [state._data["position"].get() for state in self.system.states]
+            [state.position.get() for state in self.system.states]
         )
         return positions
 

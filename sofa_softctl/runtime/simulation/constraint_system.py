@@ -70,7 +70,7 @@ class ConstraintProblem(ConstraintSystem):
         self.given = []
         count = 0
         for constraint in active:
-            constraint._data["constraintIndex"].set(count)
+            constraint.constraintIndex.set(count)
             for state, row, node, direction in constraint.parts():
                 place = self._place_of(constraint, state)
                 if place is None:
@@ -107,7 +107,7 @@ class ConstraintProblem(ConstraintSystem):
 
     def of(self, constraint: LagrangianConstraint, vector: np.ndarray) -> np.ndarray:
         """The view of one constraint's rows in a vector of the problem."""
-        start = constraint._data["constraintIndex"].get()
+        start = constraint.constraintIndex.get()
         return vector[start : start + constraint.row_count]
 
     def store(self) -> None:
@@ -253,5 +253,5 @@ class RowLayout:
 
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:
-    end = constraint._data["endTime"].get()
+    end = constraint.endTime.get()
     return end < 0.0 or time < end or keeps_sofa_defects()  # SOFA asks none

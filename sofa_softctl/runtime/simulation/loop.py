@@ -163,7 +163,7 @@ class SteppingLoop(AnimationLoop):
         self.clock.start()
         if self.root.version != self._version:
             self.prepare()
-        start = self.root._data["time"].get()
+        start = self.root.time.get()
         self._step = (start, h)
         self.root.send(Event("AnimateBeginEvent", dt=h))
         if self.root.version != self._version:
@@ -176,8 +176,8 @@ class SteppingLoop(AnimationLoop):
         """End a step: mapped states, time, a check, and the controllers."""
         root = self.root
         self.settle()
-        root._data["time"].set(root._data["time"].get() + h)
-        root._data["nbComputedSteps"].set(root._data["nbComputedSteps"].get() + 1)
+        root.time.set(root.time.get() + h)
+        root.nbComputedSteps.set(root.nbComputedSteps.get() + 1)
         root.inherit()
         self._check_finite()
         self.clock.lap("mappings")
@@ -193,7 +193,7 @@ class SteppingLoop(AnimationLoop):
 
     def _check_finite(self) -> None:
         for system in self.systems:
-            positions = (state._data["position"].get() for state in system.states)
+            positions = (state.position.get() for state in system.states)
             if not np.isfinite(system.v).all() or not all(np.isfinite(x).all() for x in positions):
                 self._raise_diverged(system, ("position", "velocity"))
 

@@ -99,7 +99,7 @@ class OuterForces:
             if joint is None:
                 field.add_force(targets[0])
                 continue
-            both = field.state._data["force"].get()
+            both = field.state.force.get()
             both[:] = 0.0
             field.add_force(both)
             joint.add_jt_to(both, targets)
@@ -119,7 +119,7 @@ class OuterForces:
                 "below one integrator, with all that it joins."
             )
         for state in self.states:
-            if state._data["externalForce"].get().any():
+            if state.externalForce.get().any():
                 raise state.fault(
                     f"has an externalForce, and {purpose} do not know of it: use a "
                     "ConstantForceField."

@@ -57,7 +57,7 @@ def animate(root: Node, dt: float = 0.0) -> None:
     Raises:
         DivergedError: a position or velocity became NaN or infinite.
     """
-    h = float(dt) or root._data["dt"].get()
+    h = float(dt) or root.dt.get()
     if h <= 0.0:
         raise SceneError(f"{describe(root._data['dt'].where)}: dt must be positive, got {h}.")
     loop, within = loop_of(root), Controller.stepping
@@ -80,8 +80,8 @@ def animateNSteps(root: Node, n_steps: int = 1, dt: float = 0.0) -> None:
 
 def reset(root: Node) -> None:
     """Back to the state after `init`, bit for bit, time 0."""
-    root._data["time"].set(0.0)
-    root._data["nbComputedSteps"].set(0.0)
+    root.time.set(0.0)
+    root.nbComputedSteps.set(0.0)
     root.inherit()
     for node in root.walk(everything=True):
         for component in node.objects:

@@ -156,17 +156,17 @@ class GraphSystem(MechanicalSystem):
     def compute_force(self, *, mass_factor: float = 0.0, stiffness_factor: float = 0.0) -> None:
         self.force[:] = 0.0
         for state in self.mapped:
-            state._data["force"].get()[:] = 0.0
+            state.force.get()[:] = 0.0
         for state in self.all_states:
-            if len(state._data["externalForce"].get()):
-                force = state._data["force"].get()
+            if len(state.externalForce.get()):
+                force = state.force.get()
                 force += state.outer_force()
         for field in self.force_fields:
             field.add_force(self._vectors(field)[0])
         for mass in self.masses:
             if not mass.separateGravity.get():
                 assert mass._context is not None
-                mass.add_gravity(self._vectors(mass)[0], mass._context._data["gravity"].get())
+                mass.add_gravity(self._vectors(mass)[0], mass._context.gravity.get())
         if self.geometric:
             self._update_geometric()
         if stiffness_factor:
@@ -188,7 +188,7 @@ class GraphSystem(MechanicalSystem):
         for stiffness in self.geometric:
             stiffness.update(1.0 / self.solver.position_factor)
         for state in self.mapped:
-            state._data["force"].get()[:] = 0.0
+            state.force.get()[:] = 0.0
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, m: float, k: float, h: float) -> None:
@@ -219,13 +219,12 @@ class GraphSystem(MechanicalSystem):
                 mapping.add_jt_to(vectors[id(mapping.child)][0], driving)
 
     def _vectors(self, component: Contribution) -> tuple[np.ndarray, np.ndarray]:
-        data = component.state._data
-        return data["force"].get(), data["velocity"].get()
+        return component.state.force.get(), component.state.velocity.get()
 
     def _gather(self, mappings: list[Mapping]) -> None:
         for mapping in reversed(mappings):
             if mapping.mapForces.get():
-                mapping.add_jt_to(mapping.child._data["force"].get(), _of_drivers(mapping, "force"))
+                mapping.add_jt_to(mapping.child.force.get(), _of_drivers(mapping, "force"))
 
     def update_fixed(self) -> None:
         """Ask the projective constraints which degrees of freedom they hold now."""
@@ -263,31 +262,28 @@ class GraphSystem(MechanicalSystem):
     @override
     def propagate_free(self, h: float) -> None:
         for state in self.states:
-            data = state._data
-            state.advance(data["free_velocity"].get(), h, data["free_position"].get())
+            state.advance(state.free_velocity.get(), h, state.free_position.get())
         for mapping in self.mappings:
-            child = mapping.child._data
-            mapping.apply_j_from(
-                _of_drivers(mapping, "free_velocity"), child["free_velocity"].get()
-            )
-            mapping.child.advance(child["free_velocity"].get(), h, child["free_position"].get())
+            child = mapping.child
+            mapping.apply_j_from(_of_drivers(mapping, "free_velocity"), child.free_velocity.get())
+            child.advance(child.free_velocity.get(), h, child.free_position.get())
 
     @override
     def move(self, h: float, v: np.ndarray) -> None:
         for state in self.states:
-            position = state._data["position"]
+            position = state.position
             state.advance(self.part(v, state), h, position.get())
             position.touch()
-            state._data["velocity"].touch()
+            state.velocity.touch()
         np.copyto(self.v, v)
 
     @override
     def correct(self, displacement: np.ndarray, change: np.ndarray) -> None:
         for state in self.states:
-            position, start = state._data["position"], state._data["free_position"].get()
+            position, start = state.position, state.free_position.get()
             state.advance(self.part(displacement, state), 1.0, position.get(), start)
             position.touch()
-            state._data["velocity"].touch()
+            state.velocity.touch()
         np.add(self.v_free, change, out=self.v)
 
 
@@ -299,18 +295,17 @@ def _are_same(masks: list[np.ndarray], last: list[np.ndarray]) -> bool:
 def put_in_place(constraints: Sequence[ProjectiveConstraint]) -> None:
     """Positions and velocities as projective constraints want them, one after the other."""
     for constraint in filter(ProjectiveConstraint.acts, constraints):
-        data = constraint.state._data
-        constraint.project_position(data["position"].get())
-        constraint.project_velocity(data["velocity"].get())
+        constraint.project_position(constraint.state.position.get())
+        constraint.project_velocity(constraint.state.velocity.get())
 
 
 def place_follower(mapping: Mapping) -> None:
     """Position and velocity of a follower from those of its drivers."""
-    child = mapping.child._data
-    mapping.apply_from(_of_drivers(mapping, "position"), child["position"].get())
-    mapping.apply_j_from(_of_drivers(mapping, "velocity"), child["velocity"].get())
-    child["position"].touch()
-    child["velocity"].touch()
+    child = mapping.child
+    mapping.apply_from(_of_drivers(mapping, "position"), child.position.get())
+    mapping.apply_j_from(_of_drivers(mapping, "velocity"), child.velocity.get())
+    child.position.touch()
+    child.velocity.touch()
 
 
 def _of_drivers(mapping: Mapping, name: str) -> list[np.ndarray]:

@@ -58,10 +58,10 @@ def model_hash(equilibria: EquilibriumMap) -> str:
     number = {id(state): k for k, state in enumerate(states)}
     roles = (states, system.masses, system.mappings, system.force_fields, system.projective)
     parts = [[_component_digest(content, part) for part in role] for role in roles]
-    gravity = [mass._context._data["gravity"].get() for mass in system.masses]  # type: ignore[union-attr]
+    gravity = [mass._context.gravity.get() for mass in system.masses]  # type: ignore[union-attr]
     lines = [(number[id(line.state)], *_path(line.cable)) for line in equilibria.lines]
     watched = [number.get(id(state)) for state in equilibria.watched]
-    rest = [_positions(state._data["rest_position"].get()) for state in states]
+    rest = [_positions(state.rest_position.get()) for state in states]
     start, equations = _positions(equilibria.rest), list(_equations(equilibria))
     model = (parts, gravity, system.fixed, lines, equilibria.scale, watched, rest, start, equations)
     return content.of(("equilibrium", VERSION, model))
@@ -115,7 +115,11 @@ def _attributes(part: Component) -> dict[str, Any]:
     """Attributes of a component that is written in Python."""
     if not part._scripted:
         return {}
-    return {name: value for name, value in vars(part).items() if name not in _RUNTIME}
+    return {
+        name: value
+        for name, value in vars(part).items()
+        if name not in _RUNTIME | part.data_types.keys()
+    }
 
 
 def _equations(equilibria: EquilibriumMap) -> Iterator[Any]:
@@ -130,7 +134,7 @@ def _equations(equilibria: EquilibriumMap) -> Iterator[Any]:
             forces = [equilibria.residual(), *map(equilibria.line_force, equilibria.lines)]
             yield [_force_digest(weights, force) for force in forces]
             yield [line.measure() for line in equilibria.lines]
-            yield [_positions(state._data["position"].get()) for state in equilibria.watched]
+            yield [_positions(state.position.get()) for state in equilibria.watched]
     finally:
         for line, tension in zip(equilibria.lines, tensions, strict=True):
             line.tension = tension

@@ -53,13 +53,13 @@ def _carries(loader: MeshLoader, fixed: Any) -> bool:
     """Return True if a constraint acts on the nodes of a loader's mesh."""
     if not isinstance(fixed, FixedProjectiveConstraint):
         return False
-    rest, points = fixed.state._data["rest_position"].get(), loader._data["position"].get()
+    rest, points = fixed.state.rest_position.get(), loader.position.get()
     return rest.shape == points.shape and bool(np.allclose(rest, points))
 
 
 def _hold(fixed: Any, loader: MeshLoader) -> None:
     indices = fixed.indices.get()
-    is_held = np.zeros(len(loader._data["position"].get()), dtype=bool)
+    is_held = np.zeros(len(loader.position.get()), dtype=bool)
     is_held[indices] = True
     for first, ends in loader.split_ends:
         is_held[first : first + len(ends)] |= is_held[ends].all(axis=1)

@@ -124,7 +124,7 @@ class StepModel:
         imposed = [by_displacement for _, by_displacement in driven]
         self.step = ImplicitStep(self.root, drives, imposed, stiffness=fields)
         masses = self.step.system.masses
-        self.masses = {mass.getPathName(): float(mass._data["totalMass"].get()) for mass in masses}
+        self.masses = {mass.getPathName(): float(mass.totalMass.get()) for mass in masses}
         """Total masses of the scene by path, before parameters are set [mass]."""
 
     @property

@@ -255,13 +255,13 @@ def test_a_pressure_and_a_volume(Sofa, robot_file):
     )
     node.addObject("MechanicalObject", position=points)
     cavity = node.addObject("SurfacePressureConstraint", value=[0.5], valueType="pressure")
-    cavity._data["volumeGrowth"].set(7.0)
+    cavity.volumeGrowth.set(7.0)
     matches = [
         Match(None, 0, source, 2.0, -np.inf, np.inf) for source in ("effort", "displacement")
     ]
     assert Targets(root, None, [cavity], matches).read().tolist() == [100.0, 14.0]
     cavity.valueType.value, cavity.value.value = "volumeGrowth", [3.0]
-    cavity._data["pressure"].set(0.25)
+    cavity.pressure.set(0.25)
     assert Targets(root, None, [cavity], matches).read().tolist() == [50.0, 6.0]
 
 

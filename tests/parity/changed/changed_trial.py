@@ -32,7 +32,7 @@ class State:
 
 
 def state_of(root):
-    clock = root._data["time"].get(), root._data["nbComputedSteps"].get()
+    clock = root.time.get(), root.nbComputedSteps.get()
     kept, own = {}, {}
     for place, owner in enumerate(owners(root)):
         if getattr(owner, "category", "force field") not in FROM_THE_START:
@@ -51,8 +51,8 @@ def state_of(root):
 
 def put(root, state, component):
     """Bring a scene of the same graph to a state, but for what the component itself carries."""
-    root._data["time"].set(state.time)
-    root._data["nbComputedSteps"].set(state.steps)
+    root.time.set(state.time)
+    root.nbComputedSteps.set(state.steps)
     root.inherit()
     present_owners = owners(root)
     for (place, name), value in state.data.items():

@@ -62,7 +62,7 @@ class CubicTerm(StepTerm):
         self.field = field
 
     def at(self, x, w, h, beta):
-        d = x - self.field.state._data["rest_position"].get()
+        d = x - self.field.state.rest_position.get()
         square, z = (d**2).sum(axis=1), h * d + h * (h + beta) * w
         self.by_k = -square[:, None] * z
         self.B = -2.0 * z[:, :, None] * d[:, None, :] - h * square[:, None, None] * np.eye(3)

@@ -165,7 +165,7 @@ class CollisionModel(SingleStateComponent):
 
     def places(self) -> np.ndarray:
         """Where the nodes are at present, shape (n, 3)."""
-        return np.ascontiguousarray(self.state._data["position"].get()[:, :3])
+        return np.ascontiguousarray(self.state.position.get()[:, :3])
 
     def surface(self) -> Surface:
         """The elements at the present position."""
@@ -251,14 +251,14 @@ class TriangleCollisionModel(CollisionModel):
     def find_elements(self) -> np.ndarray:
         """Triangles with an area; others cannot be touched; warns of them."""
         topology = self.need_topology()
-        quads = topology._data["quads"].get().reshape(-1, 4)
+        quads = topology.quads.get().reshape(-1, 4)
         triangles = topology.elements("triangles").reshape(-1, 3)
         halves = quads[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3)
         self._quads = np.concatenate(
             [np.full((len(triangles), 4), -1), np.repeat(quads, 2, axis=0)]
         )
         triangles = np.concatenate([triangles, halves])
-        flat = degenerate(self.state._data["position"].get(), triangles)
+        flat = degenerate(self.state.position.get(), triangles)
         if len(flat):
             message.warning(
                 self,

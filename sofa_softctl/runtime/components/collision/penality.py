@@ -89,7 +89,7 @@ class PenalityContactForceField(BlockForceField):
         further through. Of spheres on bodies inf, whose surfaces may overlap.
         """
         self._points.follow()
-        gaps = np.einsum("ni,ni->n", self.state._data["position"].get(), self.near.normal)
+        gaps = np.einsum("ni,ni->n", self.state.position.get(), self.near.normal)
         for side, model in enumerate(self.models):
             gaps[model.body_radius(self.near.element[:, side]) > 0.0] = np.inf
         return np.asarray(gaps)
@@ -111,7 +111,7 @@ class PenalityContactForceField(BlockForceField):
     def add_force(self, force: np.ndarray) -> None:
         self._points.follow()
         normal = self.near.normal
-        u = self.state._data["position"].get()
+        u = self.state.position.get()
         depth = self.contact_distance - np.einsum("ni,ni->n", u, normal)
         pushing = np.flatnonzero(depth > 0.0)
         n, k = normal[pushing], self.stiffness[pushing]

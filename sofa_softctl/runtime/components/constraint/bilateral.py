@@ -72,10 +72,10 @@ class FixedLagrangianConstraint(NodeRows):
 
     @override
     def violation(self) -> np.ndarray:
-        nodes, data = self.chosen(), self.state._data
+        nodes, state = self.chosen(), self.state
         if self.starts_from is not None and len(self.starts_from) != self.row_count:
             self.starts_from = None  # other nodes than in the last step: those of a moving region
-        free, rest = data["free_position"].get()[nodes], data["rest_position"].get()[nodes]
+        free, rest = state.free_position.get()[nodes], state.rest_position.get()[nodes]
         if self.state.kind.name == "Rigid3":
             turn = rigid.product(free[:, 3:], rigid.conjugate(rest[:, 3:]))
             return np.hstack([free[:, :3] - rest[:, :3], _angles(turn)]).ravel()
@@ -126,10 +126,9 @@ class UniformLagrangianConstraint(NodeRows):
 
     @override
     def violation(self) -> np.ndarray:
-        data = self.state._data
-        free: np.ndarray = data["free_position"].get().ravel()
+        free: np.ndarray = self.state.free_position.get().ravel()
         if self.constrainToRestPos.get():
-            free = free - data["rest_position"].get().ravel()
+            free = free - self.state.rest_position.get().ravel()
         return free.copy()
 
 

@@ -78,7 +78,7 @@ class CableModel(Cable):
         self._place_centers()
         self._check_points()
         if not self.cableInitialLength.isSet():
-            rest = self.state._data["rest_position"].get()
+            rest = self.state.rest_position.get()
             self.cableInitialLength.set(self._measure(rest))
         self.cableLength.set(self.cableInitialLength.get())
 
@@ -91,7 +91,7 @@ class CableModel(Cable):
         if not self.hasPullPoint.get() and len(points) < 2:
             raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
         if not self.hasPullPoint.get():
-            self.pullPoint.set(self.state._data["position"].get()[points[0]].copy())
+            self.pullPoint.set(self.state.position.get()[points[0]].copy())
         self.directions = np.zeros((len(points), 3))
         self._points_seen = self.indices.getCounter()
         self._spread()
@@ -116,8 +116,8 @@ class CableModel(Cable):
                 "triangles to its node, or lead 'surfaceTopology' to one."
             )
         topology.make_ready()
-        x = topology._data["position"].get()
-        x = x if len(x) else self.state._data["position"].get()
+        x = topology.position.get()
+        x = x if len(x) else self.state.position.get()
         triangles = topology.elements("triangles")
         if not len(triangles):
             raise self.fault(
@@ -150,7 +150,7 @@ class CableModel(Cable):
                 )
             if len(self.centers.get()) and not np.isin(points, surface.triangles).all():
                 raise self.fault("has a center whose nearest vertex belongs to no triangle.")
-            places, centers = self.state._data["position"].get()[points], self.centers.get()
+            places, centers = self.state.position.get()[points], self.centers.get()
             areas = [
                 area_around(
                     surface,
@@ -195,7 +195,7 @@ class CableModel(Cable):
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self.indices.getCounter() != self._points_seen:  # the kernel checks no bounds
             self._check_points()
-        self.cableLength.set(self._measure(self.state._data["position"].get()))
+        self.cableLength.set(self._measure(self.state.position.get()))
         return self._row, self._nodes, self._pulls()
 
     def _pulls(self) -> np.ndarray:
@@ -204,8 +204,8 @@ class CableModel(Cable):
 
     def free_motion(self) -> float:
         """J (x_free - x): how much shorter it is after the free motion."""
-        state = self.state._data
-        motion = state["free_position"].get()[self._nodes] - state["position"].get()[self._nodes]
+        state = self.state
+        motion = state.free_position.get()[self._nodes] - state.position.get()[self._nodes]
         return float(np.vdot(self._pulls(), motion))
 
     @override

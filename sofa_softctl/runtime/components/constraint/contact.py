@@ -136,12 +136,12 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         where it is pushed. In SOFA the place turns with the body, so that a rolling ball is pushed
         up behind its centre and rolls ever faster (see `keeps_sofa_defects`).
         """
-        model, data = self.models[side], self.models[side].state._data
+        model, state = self.models[side], self.models[side].state
         touched = self.near.element[:, side]
         radius = model.reach[touched] - model.proximity.get()
         before = (radius * (1.0, -1.0)[side])[:, None] * self.near.normal
         bodies = model.elements[touched, 0]
-        start, free = (data[name].get()[bodies] for name in ("position", "free_position"))
+        start, free = (x.get()[bodies] for x in (state.position, state.free_position))
         turned = model.state.kind.difference(free, start)[:, 3:]
         if not keeps_sofa_defects():
             return before, before + np.cross(turned, before), before
@@ -151,9 +151,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
     def _motion(self, side: int) -> np.ndarray:
         """Free motion of each contact point, shape (p, 3)."""
         model = self.models[side]
-        data = model.state._data
         nodes = model.elements[self.near.element[:, side]]
-        moved = data["free_position"].get()[nodes] - data["position"].get()[nodes]  # (p, k, 3)
+        state = model.state
+        moved = state.free_position.get()[nodes] - state.position.get()[nodes]  # (p, k, 3)
         weights = self.near.weight[:, side, : nodes.shape[1]]
         total: np.ndarray = np.einsum("pk,pkc->pc", weights, moved[..., :3])
         if model.state.kind.name == "Rigid3":

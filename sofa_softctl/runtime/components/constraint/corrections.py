@@ -188,7 +188,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
 
     def _dt(self) -> float:
         assert self._context is not None
-        dt: float = self._context._data["dt"].get()
+        dt: float = self._context.dt.get()
         return dt
 
     def factors(self) -> tuple[float, float]:

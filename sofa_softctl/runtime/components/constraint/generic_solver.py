@@ -99,7 +99,7 @@ class GenericConstraintSolver(ConstraintSolver):
             W[np.diag_indices(count)] += self.regularizationTerm.get()
         parameters = np.empty((count, PARAMETERS))
         for constraint in problem.active:
-            start = constraint._data["constraintIndex"].get()
+            start = constraint.constraintIndex.get()
             parameters[start : start + constraint.row_count] = constraint.resolution()
             if constraint.starts_from is not None:
                 problem.lam[start : start + constraint.row_count] = constraint.starts_from

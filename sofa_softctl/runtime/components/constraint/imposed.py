@@ -10,8 +10,7 @@ from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 def only_watches(constraint: LagrangianConstraint) -> bool:
     """Whether it imposes a force of 0: it moves nothing, and gives inverse control its rows."""
-    data = constraint._data
-    return data["valueType"].get() == "force" and not np.any(data["value"].get())
+    return constraint.valueType.get() == "force" and not np.any(constraint.value.get())
 
 
 def imposed_value(constraint: LagrangianConstraint) -> float:
@@ -20,15 +19,15 @@ def imposed_value(constraint: LagrangianConstraint) -> float:
     Raises:
         SceneError: there is no value of that number.
     """
-    values = constraint._data["value"].get()
-    index = constraint._data["valueIndex"].get()
+    values = constraint.value.get()
+    index = constraint.valueIndex.get()
     if not len(values):
-        constraint._data["value"].set(np.zeros(1))
+        constraint.value.set(np.zeros(1))
         return 0.0
     if not 0 <= index <= len(values):
         problem = constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
         complain(constraint, problem, " The first one counts.")
-        constraint._data["valueIndex"].set(index := 0)
+        constraint.valueIndex.set(index := 0)
     if index == len(values):
         problem = constraint.fault(f"has valueIndex {index}, but {len(values)} values.")
         if not keeps_sofa_defects():

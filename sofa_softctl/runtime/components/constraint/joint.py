@@ -81,7 +81,7 @@ class JointConstraint(JointModel):
     def violation(self) -> np.ndarray:
         q = self.coordinate("free_position")
         assert self._context is not None
-        if keeps_sofa_defects() and not self._context._data["time"].get():
+        if keeps_sofa_defects() and not self._context.time.get():
             q -= self.coordinate()  # SOFA's first step takes it to be at 0
         return np.array([q - self.q_init])
 

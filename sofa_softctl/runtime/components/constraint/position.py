@@ -133,14 +133,14 @@ class PositionModel(LagrangianConstraint):
 
     def free_motion(self) -> np.ndarray:
         """J (x_free - x) of each row."""
-        state = self.state._data
-        free, start = state["free_position"].get(), state["position"].get()
+        state = self.state
+        free, start = state.free_position.get(), state.position.get()
         nodes = self.row_nodes
         return self.along(self.state.kind.difference(free[nodes], start[nodes]))
 
     def positions(self) -> np.ndarray:
         """Position of each row's node at the start of the step, shape (row_count, coord_size)."""
-        return self.state._data["position"].get()[self.row_nodes]
+        return self.state.position.get()[self.row_nodes]
 
 
 class PositionConstraint(PositionModel):

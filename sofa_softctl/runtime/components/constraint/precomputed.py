@@ -112,7 +112,7 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
         for mass in self._context.of("mass"):
             if id(mass.state) in self.system.offset:  # type: ignore[attr-defined]
                 own = self.system.part(force, mass.state)  # type: ignore[attr-defined]
-                mass.add_gravity(own, -self._context._data["gravity"].get())  # type: ignore[attr-defined]
+                mass.add_gravity(own, -self._context.gravity.get())  # type: ignore[attr-defined]
         self.system.project(force)
         largest = np.abs(force).max(initial=0.0)
         if largest > 1e-6:  # beside unit forces
@@ -125,7 +125,7 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
 
     def _dt(self) -> float:
         assert self._context is not None
-        dt: float = self._context._data["dt"].get()
+        dt: float = self._context.dt.get()
         return dt
 
     @override

@@ -67,7 +67,7 @@ class SlidingLagrangianConstraint(PairConstraint):
     @override
     def parts(self) -> list[StateRows]:
         start, axis, length = self._segment("free_position")
-        point = self.state._data["free_position"].get()[self.sliding_point.get()]
+        point = self.state.free_position.get()[self.sliding_point.get()]
         along = float((point - start) @ axis)
         away = point - start - along * axis
         distance = float(np.linalg.norm(away))

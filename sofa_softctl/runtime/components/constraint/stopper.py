@@ -27,7 +27,7 @@ class StopperLagrangianConstraint(LagrangianConstraint):
         Raises:
             SceneError: there is no such coordinate.
         """
-        position = self.state._data["position"]
+        position = self.state.position
         index = self.index.get()
         if not 0 <= index < self.state.count:
             raise self.fault(f"has index {index}, but there are {self.state.count} coordinates.")
@@ -49,7 +49,7 @@ class StopperLagrangianConstraint(LagrangianConstraint):
 
     def violation(self) -> np.ndarray:
         """See LagrangianConstraint: the coordinate itself."""
-        value: np.ndarray = self.state._data["free_position"].get()[self.index.get()].copy()
+        value: np.ndarray = self.state.free_position.get()[self.index.get()].copy()
         return value
 
     def resolution(self) -> np.ndarray:

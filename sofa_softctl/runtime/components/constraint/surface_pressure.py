@@ -118,7 +118,7 @@ class SurfacePressureModel(Cavity):
         return self.triangles.getCounter(), self.quads.getCounter()
 
     def _signed_volume(self) -> float:
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         return enclosed_volume(x, self.triangles.get(), self.quads.get())
 
     def _measure_start(self) -> None:
@@ -127,7 +127,7 @@ class SurfacePressureModel(Cavity):
         self.cavityVolume.set(volume)
 
     def _set_directions(self) -> None:
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         sign = -1.0 if self.flipNormal.get() else 1.0
         volume_gradient(x, self._nodes, *self._local, sign, self.directions)
 
@@ -155,8 +155,8 @@ class SurfacePressureModel(Cavity):
 
     def free_growth(self) -> float:
         """J (x_free - x): growth of the volume in the free motion."""
-        state = self.state._data
-        motion = state["free_position"].get()[self._nodes] - state["position"].get()[self._nodes]
+        state = self.state
+        motion = state.free_position.get()[self._nodes] - state.position.get()[self._nodes]
         return float(np.vdot(self.directions, motion))
 
     @override

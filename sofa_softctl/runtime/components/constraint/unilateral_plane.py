@@ -60,15 +60,15 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
 
     @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        normal = self._normal(self.state._data["position"].get())
+        normal = self._normal(self.state.position.get())
         self._directions[0], self._directions[1:] = normal, -normal / 3.0
         return self._row, self.indices.get(), self._directions
 
     @override
     def violation(self) -> np.ndarray:
-        state, points = self.state._data, self.indices.get()
-        x = state["position"].get()
-        motion = state["free_position"].get()[points] - x[points]
+        state, points = self.state, self.indices.get()
+        x = state.position.get()
+        motion = state.free_position.get()[points] - x[points]
         normal = self._normal(x)
         gap = (x[points[0]] - x[points[1]]) @ normal / np.linalg.norm(normal)
         return np.array([np.vdot(self._directions, motion) + gap])

@@ -44,7 +44,7 @@ class AnimationEditor(FileComponent):
         self._state: Any = self._context.find_upward("state") if self._context else None
         if self._state is None:
             raise self.fault("needs a MechanicalObject in its node, added before it.")
-        self._frames = self._state._data["position"].get()[None].copy()
+        self._frames = self._state.position.get()[None].copy()
         self._last_key, self._waiting, self._playing = 0, False, False
         self._time, self._ahead = 0.0, 0.0
         if self.load.get():
@@ -102,7 +102,7 @@ class AnimationEditor(FileComponent):
             elif self._playing:
                 self._play()
             if self._waiting and self.cursor.get() < len(self._frames):
-                position = self._state._data["position"]
+                position = self._state.position
                 np.copyto(position.get(), self._frames[self.cursor.get()])
                 position.touch()
             self._waiting = False

@@ -35,7 +35,7 @@ class CommunicationController(Inert):
         fields = {name: values.pop(name) for name in list(values) if _FIELD.fullmatch(name)}
         super().__init__(*args, **values)
         kind = {"string": "vector<string>", "int": "vector<int>"}.get(
-            str(self._data["template"].get()), "vector<double>"
+            str(self.template.get()), "vector<double>"
         )
         count = self.nbDataField.get()
         if not 0 <= count <= FIELDS_MAX:

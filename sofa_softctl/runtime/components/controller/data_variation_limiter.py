@@ -34,7 +34,7 @@ class DataVariationLimiter(Component):
 
     @property
     def _width(self) -> int:
-        template = self._data["template"].get()
+        template = self.template.get()
         return int(template[3]) if template[:3] == "Vec" and template[3:4] in "123" else 3
 
     def init(self) -> None:

@@ -130,7 +130,7 @@ class SerialPortBridgeGeneric(Component):
             self._mend()
 
     def _mend(self) -> None:
-        values = self._data["packetOut"]
+        values = self.packetOut
         if not values.hasParent() and values.isSet():
             values.assign(values.get().tolist(), values.where)
         if self.splitPacket.get() and not self.precise.get():

@@ -98,7 +98,7 @@ class HexahedronFEMForceField(ForceField):
             "needs hexahedra: add a RegularGridTopology, a HexahedronSetTopologyContainer or a "
             "MeshTopology to its node.",
         )
-        elements = np.ascontiguousarray(topology._data["hexahedra"].get())
+        elements = np.ascontiguousarray(topology.hexahedra.get())
         sparse = isinstance(topology, SparseGridTopology)
         self._filling = topology.stiffness_factors() if sparse else np.ones(len(elements))
         if not len(elements):
@@ -152,14 +152,14 @@ class HexahedronFEMForceField(ForceField):
             self.frames[self.flat] = np.eye(3)
 
     def _rotate(self) -> None:
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         self._turn(x)
         if self.updateStiffnessMatrix.get():
             self._set_stiffness(x)
 
     @override
     def inverted_elements(self) -> int:
-        now = kernel.signed_sizes(self.state._data["position"].get(), self.elements)
+        now = kernel.signed_sizes(self.state.position.get(), self.elements)
         inverted = now * kernel.signed_sizes(self.x0, self.elements) <= 0.0
         inverted[self.flat] = False
         return int(inverted.sum())
@@ -180,7 +180,7 @@ class HexahedronFEMForceField(ForceField):
     @override
     def add_force(self, force: np.ndarray) -> None:
         self._rotate()
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         kernel.add_force(x, self.elements, self.frames, self.rest, self.stiffness, force)
 
     @override

@@ -33,9 +33,9 @@ def rest_shape(field: ForceField) -> np.ndarray:
     Raises:
         SceneError: the link leads to fewer points than there are nodes.
     """
-    shown, count = field._data["initialPoints"], field.state.count
+    shown, count = field.initialPoints, field.state.count
     if not shown.hasParent():
-        shown.set(field.state._data["rest_position"].get().copy())
+        shown.set(field.state.rest_position.get().copy())
     points: np.ndarray = shown.get().copy()
     if len(points) < count:
         raise field.fault(f"follows {len(points)} points in 'initialPoints' for {count} nodes.")

@@ -40,7 +40,7 @@ class TetrahedralForceField(ForceField):
             self,
             "needs tetrahedra: add a TetrahedronSetTopologyContainer or MeshTopology to its node.",
         )
-        elements = np.ascontiguousarray(topology._data["tetrahedra"].get())
+        elements = np.ascontiguousarray(topology.tetrahedra.get())
         if self.cuts_hexahedra and not len(elements):
             from sofa_softctl.runtime.components.topology.grid import cells_across
             from sofa_softctl.runtime.components.topology.mappings import (
@@ -48,7 +48,7 @@ class TetrahedralForceField(ForceField):
                 six_tetrahedra,
             )
 
-            cells, _ = mirrored(topology._data["hexahedra"].get(), cells_across(topology))
+            cells, _ = mirrored(topology.hexahedra.get(), cells_across(topology))
             elements = np.ascontiguousarray(six_tetrahedra(cells))
         if not len(elements):
             advice = (
@@ -67,15 +67,12 @@ class TetrahedralForceField(ForceField):
 
     @override
     def inverted_elements(self) -> int:
-        data = self.state._data
-        now, rest = (
-            signed_volumes(data[name].get(), self.elements)
-            for name in ("position", "rest_position")
-        )
+        now = signed_volumes(self.state.position.get(), self.elements)
+        rest = signed_volumes(self.state.rest_position.get(), self.elements)
         return int((now * rest <= 0.0).sum())
 
     def _check_volumes(self, elements: np.ndarray) -> None:
-        x0 = self.state._data["rest_position"].get()
+        x0 = self.state.rest_position.get()
         edges = x0[elements[:, 1:]] - x0[elements[:, :1]]
         longest = np.linalg.norm(edges, axis=2).max(axis=1)
         flat = np.abs(np.linalg.det(edges)) <= 1e-12 * longest**3

@@ -165,7 +165,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
     def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
         """force += df/dE of some elements at the position of the last `add_force`."""
         kernel.add_force(
-            self.state._data["position"].get(),
+            self.state.position.get(),
             self.x0,
             self.elements[elements],
             self.rotations[elements],
@@ -185,7 +185,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         self._rotate()
 
     def _rotate(self) -> None:
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         kernel.rotate(
             x,
             self.x0,
@@ -205,7 +205,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_seen:
             self._set_stiffness()
         self._rotate()
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
         if self.plasticMaxThreshold.get() > 0.0:
             self._add_plastic_force(x, force)
@@ -279,7 +279,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
     def _turning(self) -> tuple[np.ndarray, np.ndarray]:
         """Derivative of the rotations and its effect on forces; see corotational_tangent."""
         B, G = np.empty((2, len(self.elements), 4, 3, 3))
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         tangent.turning(
             x,
             self.x0,

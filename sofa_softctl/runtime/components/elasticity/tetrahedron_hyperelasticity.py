@@ -85,7 +85,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
                 that do not fit it.
         """
         self.elements = self.find_elements()
-        self.x0 = self.state._data["rest_position"].get().copy()
+        self.x0 = self.state.rest_position.get().copy()
         self.gradients, volumes = shape_gradients(self.x0, self.elements)
         self.volumes = np.abs(volumes)
         self._pairs = element_pairs(self.elements)
@@ -177,7 +177,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
 
     def _deform(self) -> None:
         kernel.deform(
-            self.state._data["position"].get(),
+            self.state.position.get(),
             self.elements,
             self.gradients,
             self.volumes,
@@ -190,7 +190,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
     def energy(self) -> float:
         """Elastic energy at the state's position [energy], zero at rest."""
         return kernel.energy(
-            self.state._data["position"].get(),
+            self.state.position.get(),
             self.elements,
             self.gradients,
             self.volumes,

@@ -72,7 +72,7 @@ class VonMisesOutputs(Component):
             return
         from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         F = stresses.deformation_gradients(x, self.elements, self.gradients)
         strain = stresses.green_strain(F) if option == 2 else self._sofa_strain(x, F)
         lame = self.stiffness / self.volumes[:, None]

@@ -42,7 +42,7 @@ class ValuesFromIndices(Engine):
             )
             complain(self, self.fault(problem))
         self.out.set(values[indices[~bad]])
-        self.outStr.set(" ".join(f"{entry:g}" for entry in self._data["out"]._value.ravel()))
+        self.outStr.set(" ".join(f"{entry:g}" for entry in self.out._value.ravel()))
 
 
 _SAME = 1e-6  # SOFA's tolerance of equal coordinates, in single precision
@@ -62,7 +62,7 @@ class PointsFromIndices(Engine):
         if not len(self.position.get()) and self._context is not None:
             state: Any = self._context.find_upward("state")
             if state is not None:
-                self.position.setParent(state._data["position"])
+                self.position.setParent(state.position)
         super().init()
 
     @override

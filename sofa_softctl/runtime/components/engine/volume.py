@@ -40,7 +40,7 @@ class VolumeOf(Engine):
             state: Any = None if self._context is None else self._context.find_upward("state")
             if state is None:
                 raise self.fault("finds no positions: give 'positions', or add a MechanicalObject.")
-            self.positions.setParent(state._data["position"])
+            self.positions.setParent(state.position)
             self._of_state = True
         topology = topology_of(self._context)
         for name, kind in self.kinds.items():

@@ -116,7 +116,7 @@ class Exporter(FileComponent):
         state: Any = self.beside("state")
         if topology is None:
             raise self.fault("needs a topology in its node, or above it.")
-        points: np.ndarray = topology._data["position"].get()
+        points: np.ndarray = topology.position.get()
         if len(position):
             points = position
         elif (
@@ -124,7 +124,7 @@ class Exporter(FileComponent):
             and state.coord_size >= 3
             and (state.count == len(points) or not len(points))
         ):
-            points = state._data["position"].get()[:, :3]
+            points = state.position.get()[:, :3]
         found = {"points": points}
         for kind in ELEMENTS:
             if self._data[names[kind]].get():
@@ -265,9 +265,9 @@ class STLExporter(Exporter):
         source: Any = self.beside("visual") or self.beside("topology")
         if source is None:
             raise self.fault("needs an OglModel or a topology.")
-        self.position.setParent(source._data["position"])
-        self.triangle.setParent(source._data["triangles"])
-        self.quad.setParent(source._data["quads"])
+        self.position.setParent(source.position)
+        self.triangle.setParent(source.triangles)
+        self.quad.setParent(source.quads)
 
     def handle(self, event: Event) -> None:
         """See Exporter; a GUI may ask for a file as well."""
@@ -302,7 +302,7 @@ class VisualModelOBJExporter(Exporter):
         first, text, materials = 0, "", ""
         models: list[Any] = [m for node in self._context.walk() for m in node.of("visual")]
         for count, model in enumerate(models):
-            position = model._data["position"].get()
+            position = model.position.get()
             mesh = {"points": position}
             mesh |= {kind: model._data[kind].get() for kind in ("triangles", "quads")}
             text += f"g {model.getName()}\nusemtl mat{count}\n{formats.obj(mesh, first)}"

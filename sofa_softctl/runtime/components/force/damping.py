@@ -29,7 +29,7 @@ class VelocityDamping(ForceField):
 
     @override
     def add_force(self, force: np.ndarray) -> None:
-        force -= self.coefficients() * self.state._data["velocity"].get()
+        force -= self.coefficients() * self.state.velocity.get()
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:

@@ -163,7 +163,7 @@ class LinearForceField(ForceWithoutStiffness):
     @override
     def add_force(self, force: np.ndarray) -> None:
         assert self._context is not None
-        time = self._context._data["time"].get()
+        time = self._context.time.get()
         times, forces = self.check_times("times", "forces")
         if not len(times) or time < times[0]:
             return
@@ -196,4 +196,4 @@ class Gravity(Component):
     def apply(self) -> None:
         """Set the node's gravity after its parent's: at init and at the end of each step."""
         assert self._context is not None
-        np.copyto(self._context._data["gravity"].get(), self.gravity.get())
+        np.copyto(self._context.gravity.get(), self.gravity.get())

@@ -51,7 +51,7 @@ class ElementPressure(ForceWithoutStiffness):
 
     def rest_positions(self) -> np.ndarray:
         """Return the rest positions of the nodes."""
-        rest: np.ndarray = self.state._data["rest_position"].get()
+        rest: np.ndarray = self.state.rest_position.get()
         return rest
 
     def distribute(
@@ -101,7 +101,7 @@ class TrianglePressureForceField(ElementPressure):
             return
         lower = np.tril(self.cauchyStress.get().reshape(3, 3))
         stress = lower + np.tril(lower, -1).T
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         a, b, c = (x[self._triangles[:, i]] for i in range(3))
         self.distribute(force, self._triangles, np.cross(b - a, c - a) / 2.0 @ stress)
 
@@ -155,8 +155,8 @@ def elements_by_number(
 
 def elements_between(field: ElementPressure, elements: np.ndarray) -> np.ndarray:
     """Return numbers of the elements whose corners all lie between a field's two planes."""
-    height = field.rest_positions() @ field._data["normal"].get()
-    is_inside = (height > field._data["dmin"].get()) & (height < field._data["dmax"].get())
+    height = field.rest_positions() @ field.normal.get()
+    is_inside = (height > field.dmin.get()) & (height < field.dmax.get())
     return np.flatnonzero(is_inside[elements].all(axis=1))
 
 
@@ -236,7 +236,7 @@ class EdgePressureForceField(ElementPressure):
         """Return the force on each edge at the present positions, shape (k, 3)."""
         if self.pressure.get().any() or not len(self.p_intensity.get()):
             return self.pressure.get() * self._lengths[:, None]
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         tangent = x[self._edges[:, 1]] - x[self._edges[:, 0]]
         normal = np.cross(self.binormal.get(), tangent)
         length = np.linalg.norm(normal, axis=1, keepdims=True)

@@ -23,11 +23,11 @@ class ShapeForceField(BlockForceField):
 
     def points(self) -> np.ndarray:
         """Return the positions of the nodes, shape (n, 3)."""
-        return self.state._data["position"].get()[:, :3]
+        return self.state.position.get()[:, :3]
 
     def velocities(self) -> np.ndarray:
         """Return the velocities of the nodes, shape (n, 3)."""
-        return self.state._data["velocity"].get()[:, :3]
+        return self.state.velocity.get()[:, :3]
 
     def apply(self, force: np.ndarray, nodes: np.ndarray, added: np.ndarray, K: np.ndarray) -> None:
         """Add forces (k, 3) to nodes (k,); their stiffness -df/dx has shape (k, 3, 3)."""

@@ -77,7 +77,7 @@ class SurfacePressureForceField(BlockForceField):
 
     @override
     def add_force(self, force: np.ndarray) -> None:
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         pressure = self._present_pressure(x)
         triangles = self._elements_in_box(x, self._triangles, "triangleIndices")
         quads = self._elements_in_box(x, self._quads, "quadIndices")
@@ -144,7 +144,7 @@ class SurfacePressureForceField(BlockForceField):
 
     def _next_pulse(self) -> float:
         assert self._context is not None
-        step = self.pressureSpeed.get() * self._context._data["dt"].get()
+        step = self.pressureSpeed.get() * self._context.dt.get()
         pressure, low = self.pressure.get(), self.pressureLowerBound.get()
         if self._rising:
             self._pulse += step

@@ -30,6 +30,6 @@ def loaded(owner: Component, filename: Data) -> mesh_loader.MeshLoader:
     loader: mesh_loader.MeshLoader = getattr(mesh_loader, known)(
         filename=name, createSubelements=False
     )
-    loader._context, loader._data["filename"].where = owner._context, filename.where
+    loader._context, loader.filename.where = owner._context, filename.where
     loader.load()
     return loader

@@ -137,10 +137,10 @@ class MeshLoader(Component):
             mesh = with_subelements(mesh)
         if self.onlyAttachedPoints.get():
             mesh = attached(mesh)
-        self._data["position"].set(np.array(self._placed_by_none(mesh).positions))
+        self.position.set(np.array(self._placed_by_none(mesh).positions))
         for name in ELEMENTS:
             self._data[name].set(np.array(getattr(mesh, name)))
-        self._data["normals"].set(vertex_normals(mesh.positions, mesh.triangles, mesh.quads))
+        self.normals.set(vertex_normals(mesh.positions, mesh.triangles, mesh.quads))
 
     def read(self) -> Mesh:
         """The mesh of the file, as it is there.

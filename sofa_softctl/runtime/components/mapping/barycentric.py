@@ -52,8 +52,8 @@ class BarycentricMapping(LinearMapping):
             complain(self, self.fault(f"needs a topology beside {parent.describe()}."))
             self.set_weights(np.empty((len(points), 0)), np.empty((len(points), 0)))
             return
-        tetrahedra = topology._data["tetrahedra"].get()
-        hexahedra = topology._data["hexahedra"].get()
+        tetrahedra = topology.tetrahedra.get()
+        hexahedra = topology.hexahedra.get()
         in_cells = isinstance(topology, TopologyContainer)
         if len(hexahedra) and not len(tetrahedra):
             from sofa_softctl.runtime.kernels.mapping.hexahedral import (

@@ -43,7 +43,7 @@ class CopyMapping(Mapping):
         if self.mechanical:
             self.check_templates()
             known = vars(self.child).get("_known")  # see MechanicalState.known_count
-            given = self.child._data["position"].get()[:known].copy()
+            given = self.child.position.get()[:known].copy()
             self.sources = self.find_sources()
             self._warn_of_other_shape(given)
             self._jacobians = [self._build(number) for number in range(len(self.drivers))]
@@ -67,7 +67,7 @@ class CopyMapping(Mapping):
         is_comparable = len(given) == len(nodes) > _AFFINE and np.ptp(given, axis=0).any()
         if not is_comparable or {self.parent.kind.name, self.child.kind.name} != {"Vec3"}:
             return
-        x = self.parent._data["position"].get()[copied, :3]
+        x = self.parent.position.get()[copied, :3]
         rows = np.column_stack([given[nodes], np.ones(len(nodes))])
         misfit = np.linalg.norm(x - rows @ np.linalg.lstsq(rows, x, rcond=None)[0], axis=1)
         size = float(np.ptp(x, axis=0).max())
@@ -135,7 +135,7 @@ class IdentityMapping(CopyMapping):
 
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Give the follower the driver's size; warn if it had another one."""
-        own, copied = self.child._data["position"].get(), self.parent._data["position"].get()
+        own, copied = self.child.position.get(), self.parent.position.get()
         # The mesh of a part of the body lacks the last points that its elements do not use.
         first = copied[: len(own), : own.shape[1]]
         is_part = first.shape == own.shape and np.allclose(first, own)
@@ -180,11 +180,11 @@ class SubsetMapping(CopyMapping):
             last = min(last, parent.count - 1)
             numbers = np.arange(first, last + 1)
         if not len(numbers):
-            numbers = self._nearest(parent._data["position"].get(), child._data["position"].get())
+            numbers = self._nearest(parent.position.get(), child.position.get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
         self.indices.set(numbers)  # where they are found, for who reads them
-        self.child.resize(parent._data["position"].get()[numbers])
+        self.child.resize(parent.position.get()[numbers])
         return [(np.arange(len(numbers)), numbers)]
 
     def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:

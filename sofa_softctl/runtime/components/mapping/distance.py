@@ -57,7 +57,7 @@ class DistanceMapping(Mapping):
                 f"{self.parent.count} nodes."
             )
         self.direction, self.length = np.zeros((count, 3)), np.zeros(count)
-        self._measure(self.parent._data["position"].get())
+        self._measure(self.parent.position.get())
         if len(self.restLengths.get()) != count:
             start = 0.0 if self.computeDistance.get() else 1.0
             self.restLengths.set(start * self.length)
@@ -143,7 +143,7 @@ class EdgeStiffness(ForceField):
     def update(self, lambda_factor: float) -> None:
         """Take over the present forces; lambda_factor is a force by its multiplier."""
         mapping, child = self.mapping, self.mapping.child
-        force = child._data["force"].get()[:, 0] + lambda_factor * child.lam[:, 0]
+        force = child.force.get()[:, 0] + lambda_factor * child.lam[:, 0]
         if mapping.geometricStiffness.get() == "Stabilized":
             force = np.minimum(force, 0.0)
         apart = mapping.length > _EPSILON

@@ -108,7 +108,7 @@ class RigidMapping(Mapping):
                 self.body = self._bodies(len(places))
                 self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), 1))
         elif self.globalToLocalCoords.get() and not self.useX0.get():
-            frame = self.parent._data["position"].get()[self.body]
+            frame = self.parent.position.get()[self.body]
             places = rigid.rotated(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
         else:
             places = x[:, :3].copy()
@@ -210,7 +210,7 @@ class GeometricStiffness(ForceField):
     def update(self, lambda_factor: float) -> None:
         """Take over the present forces; lambda_factor is a force by its multiplier."""
         child, body = self.mapping.child, self.mapping.body
-        force = child._data["force"].get()[:, :3] + lambda_factor * child.lam[:, :3]
+        force = child.force.get()[:, :3] + lambda_factor * child.lam[:, :3]
         arm = self.mapping.arm
         turned = np.einsum("ni,nj->nij", arm, force)  # [f] [r] = r f^T - (f . r) 1
         turned -= np.einsum("ni,ni->n", force, arm)[:, None, None] * np.eye(3)

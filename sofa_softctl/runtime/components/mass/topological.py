@@ -61,8 +61,8 @@ class TopologicalMass(Mass):
         else:
             raise self.fault(f"finds no elements in {topology.describe()}.")
         self.checked(elements, f"{kind} of {topology.getPathName()}")
-        state = self.state._data
-        points = state["rest_position" if self.computeMassOnRest.get() else "position"].get()
+        at_rest = self.computeMassOnRest.get()
+        points = (self.state.rest_position if at_rest else self.state.position).get()
         sizes = element_sizes(points, elements, kind)
         density, total = self.massDensity, self.totalMass
         self._given = density if given_by(self, *_GIVE) == "massDensity" else total

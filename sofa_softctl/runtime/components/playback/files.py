@@ -78,13 +78,13 @@ class FileComponent(Component):
     def now(self) -> float:
         """Simulated time."""
         assert self._context is not None
-        return float(self._context._data["time"].get())
+        return float(self._context.time.get())
 
     @property
     def dt(self) -> float:
         """Time step."""
         assert self._context is not None
-        return float(self._context._data["dt"].get())
+        return float(self._context.dt.get())
 
 
 def spelt(value: float) -> str:

@@ -109,7 +109,7 @@ class WriteState(FileComponent):
         mass: Any = self._context.getMass() if self._context else None
         if mass is None:
             raise self.fault("needs a mass in its node for 'stopAt', to know the kinetic energy.")
-        v = self._state._data["velocity"].get()
+        v = self._state.velocity.get()
         product = np.zeros_like(v)
         mass.add_product(product, v, 0.5)
         energy = float((product * v).sum())

@@ -105,7 +105,7 @@ class AttachProjectiveConstraint(NodeConstraint):
 
     def _too_far(self) -> np.ndarray:
         """Pairs that are farther from each other than minDistance, bool (k,)."""
-        x1, x2 = (s._data["position"].get()[:, :3] for s in (self.first, self.state))
+        x1, x2 = (s.position.get()[:, :3] for s in (self.first, self.state))
         distance = np.linalg.norm(x2[self.nodes()] - x1[self._numbers()[0]], axis=1)
         limit = self.minDistance.get()
         return distance > limit if limit != -1.0 else np.zeros(len(distance), dtype=bool)
@@ -165,7 +165,7 @@ class AttachProjectiveConstraint(NodeConstraint):
     def project_position(self, position: np.ndarray) -> None:
         self._free = self._too_far()
         ones, twos, weight = self._pairs()
-        x1 = self.first._data["position"].get()
+        x1 = self.first.position.get()
         if self.state.kind.name == "Rigid3":
             position[twos, :3], k = x1[ones, :3], self._turned(twos)
             turn = x1[ones[k], 3:]
@@ -175,19 +175,19 @@ class AttachProjectiveConstraint(NodeConstraint):
         else:
             gap = position[twos] - x1[ones]
             position[twos] -= gap * (weight * self.positionFactor.get())
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
         ones, twos, weight = self._pairs()
-        v1 = self.first._data["velocity"].get()
+        v1 = self.first.velocity.get()
         if self.state.kind.name == "Rigid3":
             velocity[twos, :3], k = v1[ones, :3], self._turned(twos)
             velocity[twos[k], 3:] = v1[ones[k], 3:]
         else:
             _approach(v1, velocity, ones, twos, weight * self.velocityFactor.get())
-        self.first._data["velocity"].touch()
-        self.state._data["velocity"].touch()
+        self.first.velocity.touch()
+        self.state.velocity.touch()
 
     @override
     def snapshot(self) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _turns_to_next(state: MechanicalState) -> np.ndarray:
     turns = np.tile([0.0, 0.0, 0.0, 1.0], (state.count, 1))
     if state.kind.name != "Rigid3":
         return turns
-    rest = state._data["rest_position"].get()
+    rest = state.rest_position.get()
     way = rotated(conjugate(rest[:-1, 3:]), np.diff(rest[:, :3], axis=0))
     way /= np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
     axis = np.cross(way, [1.0, 0.0, 0.0])

@@ -149,7 +149,7 @@ class FixedRotationProjectiveConstraint(NodeConstraint):
 
     def init(self) -> None:
         """Remember the bodies' orientations."""
-        self._first = self.state._data["position"].get()[:, 3:].copy()
+        self._first = self.state.position.get()[:, 3:].copy()
 
     def fixed(self) -> np.ndarray:
         """See ProjectiveConstraint: nothing is held."""
@@ -166,7 +166,7 @@ class FixedRotationProjectiveConstraint(NodeConstraint):
                     twist, before = _twist_and_swing(before, axis)
                     kept = rigid.product(twist, kept)
             position[i, 3:] = rigid.product(rest, kept)
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
 
 def _twist_and_swing(q: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:

@@ -58,13 +58,13 @@ class OscillatorProjectiveConstraint(NodeConstraint):
         motion = amplitude * np.sin(rate * self.time() + phase)
         self.state.kind.advance(mean, motion, 1.0, moved)
         position[self.nodes()] = moved
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
         _, amplitude, rate, phase = self._parts()
         velocity[self.nodes()] = amplitude * rate * np.cos(rate * self.time() + phase)
-        self.state._data["velocity"].touch()
+        self.state.velocity.touch()
 
 
 class AffineMovementProjectiveConstraint(NodeConstraint):
@@ -120,12 +120,12 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
             position[nodes, :3] = ((y - x) * time + (x * end - y * begin)) / (end - begin)
         elif time > end:
             position[nodes] = last
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
         velocity[self.nodes()] = 0.0
-        self.state._data["velocity"].touch()
+        self.state.velocity.touch()
 
     @override
     def snapshot(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         if now is None:
             return
         assert self._context is not None
-        dt, nodes = self._context._data["dt"].get(), self.nodes()
+        dt, nodes = self._context.dt.get(), self.nodes()
         last = self._last[nodes]
         # SOFA moves nodes that are named twice a second time
         times = np.bincount(nodes)[nodes] if keeps_sofa_defects() else np.ones(len(nodes))
@@ -226,7 +226,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
             self.state.kind.advance(last, times[:, None] * now, dt, moved)
             position[nodes] = moved
         self._last[nodes] = position[nodes]
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
@@ -234,7 +234,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         if now is not None:
             for axis in self._axes():
                 velocity[self.nodes(), axis] = now[axis]
-            self.state._data["velocity"].touch()
+            self.state.velocity.touch()
 
     @override
     def snapshot(self) -> dict[str, Any]:

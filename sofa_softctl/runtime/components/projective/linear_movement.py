@@ -69,7 +69,7 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
             self._place_bodies(position, nodes, movement[:3], rotation)
         else:
             self._place(position, nodes, movement)
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
     def _place(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:
         assert self._x0 is not None
@@ -91,7 +91,7 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         span = self.span()
         if span is not None:
             velocity[self.nodes()] = (span.last - span.first) * (1.0 / (span.end - span.start))
-            self.state._data["velocity"].touch()
+            self.state.velocity.touch()
 
     @override
     def snapshot(self) -> dict[str, Any]:

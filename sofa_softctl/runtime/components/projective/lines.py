@@ -52,7 +52,7 @@ class ProjectingConstraint(NodeConstraint):
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
         self._project(velocity)
-        self.state._data["velocity"].touch()
+        self.state.velocity.touch()
 
 
 def _unit(vector: np.ndarray, instead: np.ndarray) -> np.ndarray:
@@ -85,7 +85,7 @@ class LineProjectiveConstraint(ProjectingConstraint):
     def project_position(self, position: np.ndarray) -> None:
         nodes, n, start = self.nodes(), self.direction.get(), self._starts()
         position[nodes] = start + n * ((position[nodes] - start) @ n)[:, None]
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
 
 class DirectionProjectiveConstraint(LineProjectiveConstraint):
@@ -100,7 +100,7 @@ class DirectionProjectiveConstraint(LineProjectiveConstraint):
         """Make the direction a unit vector, and remember where the nodes are."""
         ProjectingConstraint.init(self)
         self.direction.set(_unit(self.direction.get(), np.zeros(3)))
-        self._first = self.state._data["position"].get().copy()
+        self._first = self.state.position.get().copy()
 
     def _starts(self) -> np.ndarray:
         return self._first[self.nodes()]
@@ -128,7 +128,7 @@ class PlaneProjectiveConstraint(ProjectingConstraint):
     def project_position(self, position: np.ndarray) -> None:
         nodes, n = self.nodes(), self.normal.get()
         position[nodes] -= n * ((position[nodes] - self.origin.get()) @ n)[:, None]
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
 
 class PointProjectiveConstraint(NodeConstraint):
@@ -154,12 +154,12 @@ class PointProjectiveConstraint(NodeConstraint):
     @override
     def project_position(self, position: np.ndarray) -> None:
         position[self.nodes()] = self.point.get()
-        self.state._data["position"].touch()
+        self.state.position.touch()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
         velocity[self.nodes()] = 0.0
-        self.state._data["velocity"].touch()
+        self.state.velocity.touch()
 
 
 class FixedPlaneProjectiveConstraint(ProjectingConstraint):
@@ -202,7 +202,7 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         if (n != 0.0).sum() > 1:
             self.refuse_direct_solver()
         if self.dmin.get() != self.dmax.get():
-            height = self.state._data["position"].get()[:, :3] @ n
+            height = self.state.position.get()[:, :3] @ n
             chosen = np.flatnonzero((height > self.dmin.get()) & (height < self.dmax.get()))
             self.indices.set(np.concatenate([self.indices.get(), chosen]))
 

@@ -103,7 +103,7 @@ class RegionOfInterest(Engine):
 
     def bwdInit(self) -> None:
         """Warn of an empty region, now that states that come later have their nodes, too."""
-        if not len(self._data["indices"].get()):
+        if not len(self.indices.get()):
             message.warning(
                 self,
                 f"{describe(self._where)}: {self.describe()} holds no node{self._explain_empty()}",
@@ -133,13 +133,13 @@ class RegionOfInterest(Engine):
         """The points to look at."""
         assert self._context is not None
         if states := self._context.of("state"):
-            return states[0]._data["rest_position"]
+            return states[0].rest_position
         if loaders := self._context.of("loader"):
-            return loaders[0]._data["position"]
+            return loaders[0].position
         above = self._context.find_upward("state")
         if above is None:
             raise self.fault("finds no positions: add a MechanicalObject before it.")
-        return above._data["rest_position"]
+        return above.rest_position
 
     def find_topology(self) -> Component | None:
         """The topology whose elements are looked at, None where there is none."""
@@ -169,11 +169,11 @@ class RegionOfInterest(Engine):
         places = points[:, :3]
         inside = self.contains(places)
         nodes, others = np.flatnonzero(inside), np.flatnonzero(~inside)
-        self._data["indices"].set(nodes)
-        self._data["indicesOut"].set(others)
-        self._data["nbIndices"].set(len(nodes))
-        self._data["pointsInROI"].set(points[nodes])
-        self._data["pointsOutROI"].set(points[others])
+        self.indices.set(nodes)
+        self.indicesOut.set(others)
+        self.nbIndices.set(len(nodes))
+        self.pointsInROI.set(points[nodes])
+        self.pointsOutROI.set(points[others])
         for kind, (numbers, outside, wanted) in KINDS.items():
             every = self._data[kind].get()
             if not (len(points) and self._data[wanted].get()):

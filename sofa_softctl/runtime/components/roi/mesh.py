@@ -54,9 +54,9 @@ class MeshROI(RegionOfInterest):
                 "that of the node's own points.",
             )
             if states := self._context.of("state"):
-                self.ROIposition.setParent(states[0]._data["rest_position"])
+                self.ROIposition.setParent(states[0].rest_position)
             elif loaders := self._context.of("loader"):
-                self.ROIposition.setParent(loaders[0]._data["position"])
+                self.ROIposition.setParent(loaders[0].position)
         topology = self.find_topology()
         for name, kind in (("ROIedges", "edges"), ("ROItriangles", "triangles")):
             wanted = self._data[KINDS[kind][2]].get()

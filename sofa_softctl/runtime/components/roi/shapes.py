@@ -157,7 +157,7 @@ class PlaneROI(RegionOfInterest):
     @override
     def find_points(self) -> Data:
         state = None if self._context is None else self._context.find_upward("state")
-        return super().find_points() if state is None else state._data["rest_position"]
+        return super().find_points() if state is None else state.rest_position
 
     @override
     def find_topology(self) -> Component | None:

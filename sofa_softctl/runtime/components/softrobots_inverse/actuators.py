@@ -37,7 +37,7 @@ class CableActuator(CableModel):
     def limits(self) -> dict[str, float]:
         """Bounds of this step, by the names of InverseProblem."""
         assert self._context is not None
-        if self._context._data["time"].get() < self.constrainAtTime.get():
+        if self._context.time.get() < self.constrainAtTime.get():
             return {}
         low, high = self.displacement_limits()
         return {
@@ -65,7 +65,7 @@ class CableEquality(CableModel):
     def limits(self) -> dict[str, float]:
         """Limits and given values of this step, by the names of InverseProblem."""
         assert self._context is not None
-        if self._context._data["time"].get() < self.constrainAtTime.get():
+        if self._context.time.get() < self.constrainAtTime.get():
             return {}
         found = {}
         if self.eqDisp.isSet():
@@ -105,7 +105,7 @@ class PositionEquality(PositionModel):
     def limits(self) -> dict[str, np.ndarray]:
         """Limits and given values of this step, by the names of InverseProblem."""
         assert self._context is not None
-        if self._context._data["time"].get() < self.constrainAtTime.get():
+        if self._context.time.get() < self.constrainAtTime.get():
             return {}
         delta = np.full(self.row_count, self.eqDelta.get())
         if keeps_sofa_defects():  # it has the first alone: the others read memory that holds 0

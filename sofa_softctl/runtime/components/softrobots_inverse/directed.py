@@ -172,10 +172,9 @@ class SlidingActuator(DirectedActuator):
 
     @override
     def violation(self) -> np.ndarray:
-        state, kind = self.state._data, self.state.kind
-        x, free, rest = (
-            state[name].get()[self.nodes] for name in ("position", "free_position", "rest_position")
-        )
+        state, kind = self.state, self.state.kind
+        arrays = (state.position, state.free_position, state.rest_position)
+        x, free, rest = (array.get()[self.nodes] for array in arrays)
         ways = kind.difference(free, x) + kind.difference(x, rest)
         return np.array([ways.mean(axis=0) @ self.unit])
 

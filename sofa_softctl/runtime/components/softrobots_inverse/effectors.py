@@ -47,7 +47,7 @@ class PositionEffector(PositionModel):
 
     def targets(self) -> np.ndarray:
         """Points to be led to the goals, shape (n, coord_size)."""
-        return self.state._data["position"].get()[self.indices.get()]
+        return self.state.position.get()[self.indices.get()]
 
     def data_changed(self, data: Data) -> None:
         """Check new goals at once, where the scene sets them."""
@@ -70,7 +70,7 @@ class PositionEffector(PositionModel):
         goal = self.effectorGoal.get()[: len(x)]
         if self.maxSpeed.isSet():
             assert self._context is not None
-            reach = self.maxSpeed.get() * self._context._data["dt"].get()
+            reach = self.maxSpeed.get() * self._context.dt.get()
             change = kind.difference(goal, x)
             length = np.linalg.norm(change, axis=1, keepdims=True)
             factor = np.where(length > reach, reach / np.where(length == 0.0, 1.0, length), 1.0)
@@ -128,7 +128,7 @@ class BarycentricCenterEffector(PositionEffector):
 
     @override
     def targets(self) -> np.ndarray:
-        mean = self.state._data["position"].get().mean(axis=0, keepdims=True)
+        mean = self.state.position.get().mean(axis=0, keepdims=True)
         self.barycenter.set(mean)
         return mean
 
@@ -139,8 +139,8 @@ class BarycentricCenterEffector(PositionEffector):
 
     @override
     def violation(self) -> np.ndarray:
-        state = self.state._data
-        motion = (state["free_position"].get() - state["position"].get()).mean(axis=0)
+        state = self.state
+        motion = (state.free_position.get() - state.position.get()).mean(axis=0)
         gap = (self.targets() - self.goals())[0]
         unit = self.row_directions[: self._used] * self.state.count
         return unit @ (motion + gap)
@@ -164,7 +164,7 @@ def near_goal(effector: LagrangianConstraint, goal: float, now: float) -> float:
     if data["limitShiftToTarget"].get() and shift > data["maxShiftToTarget"].get():
         reach = data["maxShiftToTarget"].get()
     if data["maxSpeed"].isSet() and not keeps_sofa_defects():
-        reach = min(reach, data["maxSpeed"].get() * effector._context._data["dt"].get())
+        reach = min(reach, data["maxSpeed"].get() * effector._context.dt.get())
     farthest = now + reach if goal > now else now - reach
     return goal if abs(goal - now) <= reach else farthest
 

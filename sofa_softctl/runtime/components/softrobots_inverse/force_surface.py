@@ -114,7 +114,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
             for name in ("triangles", "quads"):
                 self._data[name].set(topology.elements(name).copy())
         if not len(self.position.get()):
-            self.position.set(self.state._data["rest_position"].get().copy())
+            self.position.set(self.state.rest_position.get().copy())
         count = len(self.position.get())
         if count != self.state.count:
             raise self.fault(
@@ -137,7 +137,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     def _normals(self) -> np.ndarray:
         """Sum of the areas of the elements in each sphere along their normals, (spheres, 3)."""
-        x = self.state._data["position"].get()
+        x = self.state.position.get()
         total = np.zeros((self.row_count, 3))
         for name in ("triangles", "quads"):
             elements = self._data[name].get()[:, :3]  # of quads, too, as in SOFA

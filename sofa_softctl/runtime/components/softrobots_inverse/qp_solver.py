@@ -139,12 +139,12 @@ class QPInverseProblemSolver(ConstraintSolver):
         for constraint in problem.active:
             if constraint in touching:
                 continue
-            start = constraint._data["constraintIndex"].get()
+            start = constraint.constraintIndex.get()
             rows = slice(start, start + constraint.row_count)
             forward = constraint.inverse_role is None  # its multiplier is zero
             name = "store" if forward else "store_inverse"
             getattr(constraint, name)(problem.lam[rows], delta[rows])
-            if constraint._data.get("applyForce") and not constraint._data["applyForce"].get():
+            if constraint._data.get("applyForce") and not constraint.applyForce.get():
                 problem.lam[rows] = 0.0
         self.solution = solution
 
@@ -251,9 +251,7 @@ def _held(effort: np.ndarray, variables: list[LagrangianConstraint]) -> np.ndarr
 
 
 def _rows(constraints: list[LagrangianConstraint]) -> np.ndarray:
-    parts = [
-        np.arange(entry.row_count) + entry._data["constraintIndex"].get() for entry in constraints
-    ]
+    parts = [np.arange(entry.row_count) + entry.constraintIndex.get() for entry in constraints]
     return np.concatenate(parts) if parts else np.empty(0, dtype=int)
 
 
@@ -263,9 +261,7 @@ SHARED = 2
 
 def rows_of_contacts(contacts: Sequence[UnilateralLagrangianConstraint]) -> np.ndarray:
     """Rows of all contacts, shape (n_r,)."""
-    parts = [
-        np.arange(entry.row_count) + entry._data["constraintIndex"].get() for entry in contacts
-    ]
+    parts = [np.arange(entry.row_count) + entry.constraintIndex.get() for entry in contacts]
     return np.concatenate(parts) if parts else np.empty(0, dtype=int)
 
 

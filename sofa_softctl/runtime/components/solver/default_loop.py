@@ -67,7 +67,7 @@ class MultiStepAnimationLoop(SteppingLoop):
             )
             complain(self, problem, " As in SOFA nothing moves, and no time passes.")
             integrations = 0
-        time = self.root._data["time"]
+        time = self.root.time
         start, part = time.get(), h / (searches * integrations or 1)
         self.begin(h)
         for _ in range(searches):

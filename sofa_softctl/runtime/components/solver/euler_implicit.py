@@ -54,7 +54,7 @@ class EulerImplicitSolver(OdeSolver):
     def position_factor(self) -> float:  # type: ignore[override]
         """SOFA takes it from the node's dt, also in first order."""
         assert self._context is not None
-        return self._context._data["dt"].get()
+        return self._context.dt.get()
 
     @property
     def effort_factor(self) -> float:
@@ -109,5 +109,5 @@ class EulerImplicitSolver(OdeSolver):
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
                 assert mass._context is not None
                 part = self.system.part(v, mass.state)
-                part += h * mass.state.kind.linear(mass._context._data["gravity"].get())
+                part += h * mass.state.kind.linear(mass._context.gravity.get())
         v *= self.decay(h)

@@ -47,7 +47,7 @@ class ExplicitSolver(OdeSolver):
     @override
     def velocity_factor(self) -> float:  # type: ignore[override]
         assert self._context is not None
-        dt: float = self._context._data["dt"].get()
+        dt: float = self._context.dt.get()
         return dt
 
     @property
@@ -90,16 +90,16 @@ class ExplicitSolver(OdeSolver):
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
                 assert mass._context is not None
                 part = self.system.part(self.system.v, mass.state)
-                part += h * mass.state.kind.linear(mass._context._data["gravity"].get())
+                part += h * mass.state.kind.linear(mass._context.gravity.get())
 
     def advance(self, *moves: tuple[np.ndarray, float]) -> None:
         """Positions moved by each velocity times its time, one after the other."""
         for state in self.system.states:
-            position = state._data["position"]
+            position = state.position
             for v, h in moves:
                 state.advance(self.system.part(v, state), h, position.get())
             position.touch()
-            state._data["velocity"].touch()
+            state.velocity.touch()
 
 
 class EulerExplicitSolver(ExplicitSolver):
@@ -202,11 +202,11 @@ class RungeKuttaSolver(ExplicitSolver):
         return a
 
     def _positions(self) -> list[np.ndarray]:
-        return [state._data["position"].get().copy() for state in self.system.states]
+        return [state.position.get().copy() for state in self.system.states]
 
     def _put(self, positions: list[np.ndarray]) -> None:
         for state, position in zip(self.system.states, positions, strict=True):
-            np.copyto(state._data["position"].get(), position)
+            np.copyto(state.position.get(), position)
 
 
 class RungeKutta2Solver(RungeKuttaSolver):

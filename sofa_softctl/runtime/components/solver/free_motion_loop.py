@@ -138,14 +138,14 @@ class FreeMotionAnimationLoop(SteppingLoop):
             system.project(system.v_free)
             system.propagate_free(h)
         for state in self.unmoved:  # a script may have moved them, or given them a velocity
-            np.copyto(state._data["free_velocity"].get(), state._data["velocity"].get())
-            state.advance(state._data["velocity"].get(), h, state._data["free_position"].get())
+            np.copyto(state.free_velocity.get(), state.velocity.get())
+            state.advance(state.velocity.get(), h, state.free_position.get())
         self.check_free_motion()
         clock.lap("free motion")
         self.collide()
         problem.contacts = [entry for pipeline in self.pipelines for entry in pipeline.contacts]
         clock.lap("collision")
-        problem.build(self.root._data["time"].get())
+        problem.build(self.root.time.get())
         if self.solveVelocityConstraintFirst.get():
             self._scale_to_velocities(problem)
         clock.lap("constraint rows and W")
@@ -176,7 +176,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
         Raises:
             SceneError: A constraint or correction of which that is not true in SOFA.
         """
-        dt = self.root._data["dt"].get()
+        dt = self.root.dt.get()
         for correction, _ in problem.corrections:
             k, l = correction.factors()  # noqa: E741
             if abs(k - dt * l) > 1e-12 * dt:
@@ -252,5 +252,5 @@ class FreeMotionAnimationLoop(SteppingLoop):
 
 def _would_move(state: MechanicalState, system: MechanicalSystem) -> bool:
     """Whether anything acts on it or it has a velocity, and it is not held."""
-    moved = id(state) in system.acted_on() or state._data["velocity"].get().any()
+    moved = id(state) in system.acted_on() or state.velocity.get().any()
     return bool(moved and not system.part(system.fixed, state).all())

@@ -73,7 +73,7 @@ class MatrixLinearSystem(MatrixFreeSystem):
         """The matrix of the last step, shape (3 n, 3 n); an array with template FullMatrix."""
         solver = self._solver()
         found = self._part(solver) if self._missing() else solver.A()
-        return found.toarray() if self._data["template"].get() == "FullMatrix" else found
+        return found.toarray() if self.template.get() == "FullMatrix" else found
 
     def b(self) -> np.ndarray:
         """Right-hand side of the last solve, shape (3 n,)."""

@@ -100,7 +100,7 @@ class StaticSolver(OdeSolver):
     def position_factor(self) -> float:  # type: ignore[override]
         """SOFA takes it from the node's dt."""
         assert self._context is not None
-        return self._context._data["dt"].get()
+        return self._context.dt.get()
 
     def integrate(self, h: float) -> None:
         """See OdeSolver; h has no effect."""
@@ -136,12 +136,12 @@ class Balance:
     def advance(self, alpha: float) -> None:
         """x += alpha dx, and what is mapped onto it."""
         for state in self.system.states:
-            position = state._data["position"]
+            position = state.position
             state.advance(self.system.part(self.change, state), alpha, position.get())
             position.touch()
         self.system.propagate()
 
     def squared_estimate(self) -> float:
         """|x|^2 of the independent states."""
-        positions = [state._data["position"].get() for state in self.system.states]
+        positions = [state.position.get() for state in self.system.states]
         return float(sum(np.vdot(x, x) for x in positions))

@@ -47,7 +47,7 @@ class BendingSprings(LinearSpringField):
             say_without_elements(self, self.elements_kind, topology)
         listed: list[list[int]] = elements.tolist()
         pairs = np.array(list(self.find_pairs(listed)), dtype=np.int64).reshape(-1, 2)
-        rest = self.state._data["rest_position"].get()
+        rest = self.state.rest_position.get()
         length = np.linalg.norm(rest[pairs[:, 0]] - rest[pairs[:, 1]], axis=1)
         count = len(pairs)
         self._found = Springs(

@@ -101,8 +101,8 @@ class JointMapping(CopyMapping):
         child = MechanicalObject.__new__(MechanicalObject)
         child._context = None
         child.__init__(name=f"{field.getName()}_nodes", template=field.first.kind.name)  # type: ignore[misc]
-        child._data["position"].set(np.tile(child.kind.identity, (sum(counts), 1)).astype(float))
-        child._data["position"]._set = True
+        child.position.set(np.tile(child.kind.identity, (sum(counts), 1)).astype(float))
+        child.position._set = True
         child.init()
         child._context = field._context
         self.__dict__.update(child=child, drivers=states)
@@ -225,8 +225,8 @@ class LinearSpringField(PairForceField):
 
     def _law(self, springs: Springs, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the force on the first node (k, 3) and df1/dx2 of each spring (k, 3, 3)."""
-        x = self.state._data["position"].get()[:, :3]
-        v = self.state._data["velocity"].get()[:, :3]
+        x = self.state.position.get()[:, :3]
+        v = self.state.velocity.get()[:, :3]
         u = x[j] - x[i]
         d = np.sqrt((u * u).sum(axis=1))
         is_active = springs.enabled & (d > self.tiny)

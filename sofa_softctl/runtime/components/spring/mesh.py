@@ -108,7 +108,7 @@ class MeshSpringForceField(SpringForceField):
 
     def _create_springs(self) -> np.ndarray:
         topology = linked_topology(self, "needs a topology in its node or above, added before it.")
-        rest = self.first._data["rest_position"].get()[:, :3]
+        rest = self.first.rest_position.get()[:, :3]
         low, high = self.localRange.get()
         joined_pairs: set[tuple[int, int]] = set()
         rows = []
@@ -198,7 +198,7 @@ class RegularGridSpringForceField(SpringForceField):
         )
 
     def _create_springs(self, grid: RegularGridTopology) -> np.ndarray:
-        counts, edges = grid._data["n"].get().astype(int), np.diag(grid._size)
+        counts, edges = grid.n.get().astype(int), np.diag(grid._size)
         rows = [
             spring
             for kind, steps in _STEPS.items()

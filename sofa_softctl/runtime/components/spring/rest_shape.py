@@ -98,11 +98,11 @@ class RestShapeSpringsForceField(ForceField):
 
     def _stretch(self) -> np.ndarray:
         """Return the displacements of the listed nodes from rest, shape (k, deriv_size)."""
-        x = self.state._data["position"].get()[self.nodes]
+        x = self.state.position.get()[self.nodes]
         if self.external is None:
-            rest = self.state._data["rest_position"].get()[self.nodes]
+            rest = self.state.rest_position.get()[self.nodes]
         else:
-            rest = self.external._data["position"].get()[self.targets]
+            rest = self.external.position.get()[self.targets]
         return self.state.kind.difference(x, rest)
 
     def _active(self) -> np.ndarray:
@@ -177,7 +177,7 @@ def pulled_nodes(
     Raises:
         SceneError: a node does not exist.
     """
-    points, external_points = field._data["points"].get(), field._data["external_points"].get()
+    points, external_points = field.points.get(), field.external_points.get()
     nodes = field.checked(points if len(points) else np.arange(field.state.count), "points")
     default_targets = nodes if external is None else np.arange(external.count)
     targets = (
@@ -292,7 +292,7 @@ class PolynomialRestShapeSpringsForceField(BlockForceField):
             self.bwdInit()
         source = self.state if self._external is None else self._external
         name = "rest_position" if self._external is None else "position"
-        u = self.state._data["position"].get()[self._nodes]
+        u = self.state.position.get()[self._nodes]
         u = u - source._data[name].get()[self._targets]
         squared = (u * u).sum(axis=1)
         lengths = self.initialLength.get() if len(self.initialLength.get()) else np.array([1.0])

@@ -49,7 +49,7 @@ class VectorSpringForceField(LinearSpringField):
                 edges = topology.elements("edges")
                 if not len(edges):
                     say_without_elements(self, "edges", topology)
-                rest = self.first._data["rest_position"].get()
+                rest = self.first.rest_position.get()
                 self._rest = rest[edges[:, 1]] - rest[edges[:, 0]]
                 self._ends = edges[:, 0], edges[:, 1]
             else:

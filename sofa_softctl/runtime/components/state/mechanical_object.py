@@ -104,7 +104,7 @@ class MechanicalObject(MechanicalState):
                 values[name] = [reading.attribute(values.pop(key, 0.0)) for key in keys]
         super().__init__(*args, **spelt_out(values))
         if "size" in values:
-            self._cut(int(self._data["size"].get()))
+            self._cut(int(self.size.get()))
 
     def _cut(self, size: int) -> None:
         """Keep the first rows of what is given at creation, as in SOFA."""
@@ -123,8 +123,8 @@ class MechanicalObject(MechanicalState):
         Raises:
             SceneError: a negative size, or a position or velocity that is no number.
         """
-        position, velocity = self._data["position"], self._data["velocity"]
-        rest = self._data["rest_position"]
+        position, velocity = self.position, self.velocity
+        rest = self.rest_position
         count = self._given_count()
         points = self._points_of_topology() if count <= 1 else None
         if points is not None:
@@ -164,15 +164,15 @@ class MechanicalObject(MechanicalState):
     def update_outputs(self) -> None:
         """The constraint rows of the present step; see Base."""
         if self.find_rows is not None:
-            self._data["constraint"].set(self.find_rows(self))
+            self.constraint.set(self.find_rows(self))
 
     def _start(self) -> None:
         """Set what follows from positions and velocities."""
         count = self.count
-        self._data["force"].set(np.zeros((count, self.deriv_size)))
-        self._data["free_velocity"].set(np.zeros((count, self.deriv_size)))
-        self._data["free_position"].set(self._data["position"].get().copy())
-        self._data["size"].set(count)
+        self.force.set(np.zeros((count, self.deriv_size)))
+        self.free_velocity.set(np.zeros((count, self.deriv_size)))
+        self.free_position.set(self.position.get().copy())
+        self.size.set(count)
         self.lam = np.zeros((count, self.deriv_size))
         self.check_finite()
         self.remember_reset()
@@ -184,10 +184,10 @@ class MechanicalObject(MechanicalState):
         """
         if self.count != len(position):
             count = len(position)
-            self._data["position"].set(position[:, : self.coord_size].copy())
-            rest = self._data["rest_position"]
+            self.position.set(position[:, : self.coord_size].copy())
+            rest = self.rest_position
             rest.set(_filled(rest.get()[:count], count, self.kind.identity))
-            self._data["velocity"].set(np.zeros((count, self.deriv_size)))
+            self.velocity.set(np.zeros((count, self.deriv_size)))
             self._start()
 
     def _given_count(self) -> int:
@@ -195,7 +195,7 @@ class MechanicalObject(MechanicalState):
         names = ("position", "velocity", "force", "externalForce", "rest_position")
         given = [self._data[name] for name in (*names, "derivX")]
         lengths = [len(data.get()) for data in given if data.isSet() or data.hasParent()]
-        size, is_sized = self._data["size"].get(), self._data["size"].isSet()
+        size, is_sized = self.size.get(), self.size.isSet()
         if is_sized and size < 0:
             problem = self.fault(f"takes a 'size' of 0 nodes or more, got {size}.")
             complain(self, problem, " It counts as not given, as in SOFA.")
@@ -221,7 +221,7 @@ class MechanicalObject(MechanicalState):
         angles, shift = self._data[rotation].get(), self._data[translation].get()
         if (factors == 1.0).all() and not angles.any() and not shift.any():
             return
-        position = self._data["position"]
+        position = self.position
         if len(position.get()):
             position.set(self.kind.transformed(position.get(), factors, angles, shift))
 
@@ -231,8 +231,8 @@ class MechanicalObject(MechanicalState):
 
     def remember_reset(self) -> None:
         """Make the present state the one to which `reset` returns."""
-        self._data["reset_position"].set(self._data["position"].get().copy())
-        self._data["reset_velocity"].set(self._data["velocity"].get().copy())
+        self.reset_position.set(self.position.get().copy())
+        self.reset_velocity.set(self.velocity.get().copy())
         for name in ("position", "velocity"):
             np.copyto(self._data[f"free_{name}"].get(), self._data[name].get())
 
@@ -246,7 +246,7 @@ class MechanicalObject(MechanicalState):
         ):
             np.copyto(self._data[name].get(), self._data[source].get())
             self._data[name].touch()
-        self._data["force"].get()[:] = 0.0
+        self.force.get()[:] = 0.0
         self.lam[:] = 0.0
 
     def check_finite(self) -> None:

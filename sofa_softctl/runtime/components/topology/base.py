@@ -70,7 +70,7 @@ class Topology(TopologyQueries):
         count = self.count
         states = [] if self._context is None else self._context.of("state")
         known = bool(states) and states[0]._initialised and states[0].coord_size >= 3
-        if not len(self._data["position"].get()) and not known:
+        if not len(self.position.get()) and not known:
             return
         for name in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
             elements = self._data[name].get()
@@ -89,16 +89,16 @@ class Topology(TopologyQueries):
 
     def nodes(self) -> np.ndarray:
         """Positions of the nodes that a state in its node gets, shape (n, 3)."""
-        points: np.ndarray = self._data["position"].get()
+        points: np.ndarray = self.position.get()
         return points
 
     @property
     def count(self) -> int:
         """Number of vertices; that of the node's state when the topology has no positions."""
-        points = self._data["position"].get()
+        points = self.position.get()
         if not len(points) and self._context is not None:
             for state in self._context.of("state"):
-                return len(state._data["position"].get())
+                return len(state.position.get())
         return len(points)
 
     def elements(self, kind: str) -> np.ndarray:

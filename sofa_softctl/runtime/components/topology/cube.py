@@ -48,7 +48,7 @@ class CubeTopology(MeshTopology):
             raise self.fault(f"needs nx, ny and nz from 1 on, got {n.tolist()}.")
         order = self._order(n)
         sides = [(*side, s) for s, side in enumerate(_sides(n))]
-        self._data["position"].set(self.points(np.array(list(order)), n))
+        self.position.set(self.points(np.array(list(order)), n))
         self._numbers = {key: number for number, key in enumerate(order)}
         quads = [
             [self._number(corner, n, side) for corner in quad]
@@ -56,8 +56,8 @@ class CubeTopology(MeshTopology):
             for quad in _quads_of(axis, end, n)
         ]
         edges = [[self._number(a, n), self._number(b, n)] for a, b in _edges_of(n)]
-        self._data["quads"].set(np.array(quads, dtype=np.int64).reshape(-1, 4))
-        self._data["edges"].set(np.array(edges, dtype=np.int64).reshape(-1, 2))
+        self.quads.set(np.array(quads, dtype=np.int64).reshape(-1, 4))
+        self.edges.set(np.array(edges, dtype=np.int64).reshape(-1, 2))
         super().init()
 
     def points(self, steps: np.ndarray, n: np.ndarray) -> np.ndarray:

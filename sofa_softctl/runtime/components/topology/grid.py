@@ -52,7 +52,7 @@ class GridTopology(MadeTopology):
     def make(self) -> None:
         """Make vertices and elements."""
         n = self.resolution()
-        position = self._data["position"]
+        position = self.position
         position.get()  # what it links to, such as a state that gets its nodes from here
         self._nodes = self.points(_steps(n))
         position.set(self._nodes if self.computePointList.get() else self._nodes[:0])
@@ -70,7 +70,7 @@ class GridTopology(MadeTopology):
     def points(self, steps: np.ndarray) -> np.ndarray:
         """Vertices at these steps (i, j, k), shape (v, 3) each."""
         del steps
-        return self._data["position"].get()
+        return self.position.get()
 
     @override
     def nodes(self) -> np.ndarray:
@@ -95,14 +95,14 @@ class GridTopology(MadeTopology):
         else:
             edges = np.concatenate([_cells(number, [(0, 0, 0), u]) for u in _AXES])
         hexahedra = _cells(number, _HEXAHEDRON)
-        self._data["hexahedra"].set(hexahedra if self.computeHexaList.get() else hexahedra[:0])
-        self._data["triangles"].set(triangles)
-        if not self._data["quads"].isSet():
-            self._data["quads"].set(quads)
-        elif not len(self._data["quads"].get()):
-            self._data["quads"].set(Topology.elements(self, "quads"))
-        self._data["edges"].set(edges if self.computeEdgeList.get() else edges[:0])
-        self._data["edges"].set(Topology.elements(self, "edges"))
+        self.hexahedra.set(hexahedra if self.computeHexaList.get() else hexahedra[:0])
+        self.triangles.set(triangles)
+        if not self.quads.isSet():
+            self.quads.set(quads)
+        elif not len(self.quads.get()):
+            self.quads.set(Topology.elements(self, "quads"))
+        self.edges.set(edges if self.computeEdgeList.get() else edges[:0])
+        self.edges.set(Topology.elements(self, "edges"))
 
 
 def cells_across(topology: Topology) -> tuple[int, int]:
@@ -267,7 +267,7 @@ def _rounded(places: np.ndarray) -> np.ndarray:
 
 def _frame(grid: GridTopology) -> np.ndarray:
     """Directions of a grid as rows, the third along its axis."""
-    axis = grid._data["axis"].get()
+    axis = grid.axis.get()
     if not axis.any():
         problem = grid.fault("needs an 'axis' that is not 0.")
         complain(grid, problem, " All its vertices are at its center, as in SOFA.")

@@ -117,7 +117,7 @@ class Tetra2TriangleTopologicalMapping(TopologicalMapping):
 
     @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        triangles = boundary_triangles(source._data["tetrahedra"].get())
+        triangles = boundary_triangles(source.tetrahedra.get())
         if self.noInitialTriangles.get():
             triangles = triangles[:0]
         return {"triangles": triangles[:, [0, 2, 1] if self.flipNormals.get() else [0, 1, 2]]}
@@ -136,7 +136,7 @@ class Hexa2QuadTopologicalMapping(TopologicalMapping):
     @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
         quads = source.elements("quads")
-        faces, counts = faces_of_hexahedra(source._data["hexahedra"].get())
+        faces, counts = faces_of_hexahedra(source.hexahedra.get())
         sides = np.sort(faces[counts == 1], axis=1)
         outer = {tuple(side) for side in sides.tolist()}
         chosen = [tuple(quad) in outer for quad in np.sort(quads, axis=1).tolist()]
@@ -216,13 +216,13 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
     def _place(self, source: Topology, state: Any) -> None:
         """Give the state its positions: the circles around the frames of now."""
         frames = None if source._context is None else source._context.find_upward("state")
-        if frames is None or frames._data["position"].get().shape[1] != 7:
+        if frames is None or frames.position.get().shape[1] != 7:
             raise self.fault(
                 f"needs frames beside {source.describe()}: a MechanicalObject with "
                 "template='Rigid3'."
             )
-        poses = frames._data["position"].get()
-        if not len(source._data["position"].get()):  # its vertices are those that edges name
+        poses = frames.position.get()
+        if not len(source.position.get()):  # its vertices are those that edges name
             poses = poses[: source.elements("edges").max(initial=-1) + 1]
         radius, focal = self.radius.get(), self.radiusFocal.get()
         y, z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -236,7 +236,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         turned = rotated(np.repeat(poses[:, 3:], count, axis=0), np.tile(circle, (len(poses), 1)))
         places = np.repeat(poses[:, :3], count, axis=0) + turned
         state.resize(places)
-        state._data["position"].set(places)
+        state.position.set(places)
 
 
 PARTS = [(0, 5, 1, 6), (0, 1, 3, 6), (1, 3, 6, 2), (6, 3, 0, 7), (6, 7, 0, 5), (7, 5, 4, 0)]
@@ -281,7 +281,7 @@ class Hexa2TetraTopologicalMapping(TopologicalMapping):
 
     @override
     def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        hexahedra = source._data["hexahedra"].get()
+        hexahedra = source.hexahedra.get()
         found = six_tetrahedra(hexahedra)
         if self.swapping.get():
             cells, turned = mirrored(hexahedra, cells_across(source))

@@ -84,7 +84,7 @@ class TopologyQueries(Component):
         """Number of vertices; without positions those that elements name."""
         self.make_ready()
         named = [int(found.max()) + 1 for kind in _SINGULAR if len(found := self.elements(kind))]
-        return len(self._data["position"].get()) or max(named, default=0) or self.count
+        return len(self.position.get()) or max(named, default=0) or self.count
 
     def getVerticesAroundVertex(self, index: int) -> list[int]:
         """Vertices that share an edge with one."""

@@ -77,7 +77,7 @@ class SparseGridTopology(MadeTopology):
         found = np.full(len(points), -1)
         found[within] = self._hexahedron_of[self._cells.numbers(place[within])]
         inner = steps - place
-        corners = self._data["position"].get()[self._data["hexahedra"].get()[:, [0, 6]]]
+        corners = self.position.get()[self.hexahedra.get()[:, [0, 6]]]
         met = np.flatnonzero(self._kinds == BOUNDARY)
         centers = corners[met].mean(axis=1)
         for point in np.flatnonzero(found < 0):
@@ -135,8 +135,8 @@ class SparseGridTopology(MadeTopology):
         if name.lower().endswith((".raw", ".voxel")):
             raise self.fault(f"reads surfaces, not files of voxels such as '{name}'.")
         source = loaded(self, self.filename) if name else self
-        points: np.ndarray = source._data["position"].get()
-        triangles, quads = source._data["triangles"].get(), source._data["quads"].get()
+        points: np.ndarray = source.position.get()
+        triangles, quads = source.triangles.get(), source.quads.get()
         every = np.concatenate([triangles, quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
         if not len(points):
             raise self.fault(

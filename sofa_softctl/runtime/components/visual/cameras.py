@@ -61,11 +61,11 @@ class BaseCamera(Inert):
     def _take_default_view(self) -> None:
         """Against gravity upright, before what the scene holds, three times its radius away."""
         assert self._context is not None
-        low, high = self._context.getRoot()._data["bbox"].get()
+        low, high = self._context.getRoot().bbox.get()
         if (low > high).any():
             low, high = self.minBBox.get(), self.maxBBox.get()
         center = (low + high) / 2.0
-        up = -self._context._data["gravity"].get()
+        up = -self._context.gravity.get()
         up = up / np.linalg.norm(up) if up.any() else np.array([0.0, 1.0, 0.0])
         right = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.999 else np.array([0.0, 1.0, 0.0])
         back = np.cross(right, up)

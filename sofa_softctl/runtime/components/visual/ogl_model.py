@@ -113,9 +113,9 @@ class VisualModel(DrawnModel):
         elif not (self.count and (self.triangles.isSet() or self.quads.isSet())):
             self._take_topology()
             if self.count and not len(self.texcoords.get()):
-                self.texcoords.set(_on_sphere(self._data["position"].get() * self.scale3d.get()))
+                self.texcoords.set(_on_sphere(self.position.get() * self.scale3d.get()))
         factors, angles = self.scale3d.get(), self.rotation.get()
-        shift, position = self.translation.get(), self._data["position"]
+        shift, position = self.translation.get(), self.position
         if (factors != 1.0).any() or angles.any() or shift.any():
             position.set((position.get() * factors) @ rotation_zyx(angles).T + shift)
         if self.initRestPositions.get():
@@ -139,7 +139,7 @@ class VisualModel(DrawnModel):
         if found is None:
             return
         if not self.count:
-            self._data["position"].set(found._data["position"].get().copy())
+            self.position.set(found.position.get().copy())
         for name in ("edges", "triangles", "quads"):
             faces = found.elements(name) if name != "edges" else found._data[name].get()
             if not self._data[name].isSet():
@@ -147,7 +147,7 @@ class VisualModel(DrawnModel):
 
     def normals_now(self) -> np.ndarray:
         """Normals of the vertices, shape (n, 3); zero where there is no face."""
-        x = self._data["position"].get()
+        x = self.position.get()
         normals = np.zeros((len(x), 3))
         for faces in (self.triangles.get(), self.quads.get()):
             width = faces.shape[1]
@@ -224,7 +224,7 @@ class MergeVisualModels(OglModel):
         starts = np.cumsum([0, *(model.count for model in models)])
         if models:
             points = np.concatenate([model.position.get() for model in models])
-            self._data["position"].set(points)
+            self.position.set(points)
             for name in ("edges", "triangles", "quads"):
                 faces = [m._data[name].get() + s for m, s in zip(models, starts, strict=False)]
                 self._data[name].set(np.concatenate(faces))

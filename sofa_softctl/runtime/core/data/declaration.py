@@ -65,10 +65,7 @@ class DataType:
     def __get__(self, instance: Any, owner: type) -> DataType | Data:
         if instance is None:
             return self
-        return instance._data[self.name]
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance._data[self.name].value = value
+        raise AttributeError(self.name)  # its Data, an attribute of the instance, is not made yet
 
     def initial(self, owner: Any) -> Any:
         """The default as a fresh value."""

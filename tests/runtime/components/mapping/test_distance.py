@@ -54,7 +54,7 @@ def test_the_stiffness_is_the_derivative_of_the_forces(measured):
     """K = -d(J^T f)/dx for constant f, of either sign."""
     mapping = measured(geometricStiffness="Exact")
     force = np.array([[2.0], [-1.0], [3.0], [-0.5]])
-    mapping.child._data["force"].set(force)
+    mapping.child.force.set(force)
     mapping.geometric.update(0.0)
 
     def forces(x):
@@ -73,7 +73,7 @@ def test_the_stiffness_is_the_derivative_of_the_forces(measured):
 def test_the_stabilized_stiffness_is_positive(measured):
     """That of edges which pull alone: the second and the fourth."""
     mapping = measured()
-    mapping.child._data["force"].set(np.array([[2.0], [-1.0], [3.0], [-0.5]]))
+    mapping.child.force.set(np.array([[2.0], [-1.0], [3.0], [-0.5]]))
     mapping.geometric.update(0.0)
     values = np.linalg.eigvalsh(mapping.geometric.assembled(1.0).toarray())
     assert values.min() > -1e-12
@@ -99,7 +99,7 @@ def test_nodes_that_meet_have_a_direction_all_the_same(measured):
     points[1] = points[0]
     mapping = measured(points=points)
     assert mapping.direction[0] == pytest.approx(np.full(3, 3**-0.5))
-    mapping.child._data["force"].set(-np.ones((4, 1)))
+    mapping.child.force.set(-np.ones((4, 1)))
     mapping.geometric.update(0.0)
     assert not mapping.geometric.blocks[0].any()
 

@@ -34,7 +34,7 @@ class Sample(Component):
     total = data_types.Real(0.0, "Sum of the values.", computed=True)
 
     def update_outputs(self):
-        self._data["total"].set(float(self.values.get().sum()))
+        self.total.set(float(self.values.get().sum()))
 
 
 @pytest.fixture
