@@ -116,9 +116,9 @@ def break_down_error(
         binding = _binding_limits(relaxed, best.effort, B.T @ residual)
     else:
         unlimited = _size(weight * solve(_without_limits(relaxed), search=options).effector_error)
-        blocking = _blocking(relaxed, B)
+        blocking = _blocking_contacts(relaxed, B)
         free = min(_size(_unreachable(B, weight * relaxed.delta_e_free)), unlimited)
-        binding = _reached(relaxed, best.effort, best.displacement)
+        binding = _reached_limits(relaxed, best.effort, best.displacement)
     return ErrorBreakdown(
         error=total,
         nearer=max(total - aimed, 0.0),
@@ -131,7 +131,7 @@ def break_down_error(
     )
 
 
-def _blocking(problem: InverseProblem, B: np.ndarray) -> tuple[str, ...]:
+def _blocking_contacts(problem: InverseProblem, B: np.ndarray) -> tuple[str, ...]:
     """Return the names of the contacts that the efforts to the goals would close most."""
     contacts = problem.contacts
     assert contacts is not None
@@ -149,12 +149,12 @@ def _size(vector: np.ndarray) -> float:
 
 
 def _without_limits(problem: InverseProblem) -> InverseProblem:
-    none: dict[str, Any] = {
+    unlimited: dict[str, Any] = {
         f"{quantity}_{limit}": -np.inf if limit == "min" else np.inf
         for quantity in ("effort", "displacement")
         for limit in ("min", "max", "rate")
     }
-    return replace(problem, **none)
+    return replace(problem, **unlimited)
 
 
 def motions_by_effort(problem: InverseProblem) -> np.ndarray:
@@ -177,7 +177,7 @@ def _natural_efforts(problem: InverseProblem) -> np.ndarray:
     return np.asarray(1.0 / np.sqrt(np.where(compliance > 0.0, compliance, 1.0)))
 
 
-def _reached(
+def _reached_limits(
     problem: InverseProblem, effort: np.ndarray, displacement: np.ndarray
 ) -> tuple[ReachedLimit, ...]:
     built = build_qp(problem)
@@ -195,7 +195,7 @@ def _binding_limits(
     """Return the limits that balance the error's gradient in natural efforts, shape (n_a,)."""
     from scipy.optimize import nnls
 
-    reached = _reached(problem, effort, problem.W_aa @ effort + problem.delta_a_free)
+    reached = _reached_limits(problem, effort, problem.W_aa @ effort + problem.delta_a_free)
     if not reached:
         return ()
     unit = _natural_efforts(problem)
