@@ -21,7 +21,7 @@ UNITS = {"length": "mm", "time": "s", "force": "mN"}
 @pytest.fixture(autouse=True)
 def without_scene(monkeypatch):
     """Reasons that lie in the scene are asked of none."""
-    monkeypatch.setattr("sofa_softctl.inverse.goals.verdict.scene_reasons", lambda *args: [])
+    monkeypatch.setattr("sofa_softctl.inverse.goals.causes.scene_reasons", lambda *args: [])
     monkeypatch.setattr(
         "sofa_softctl.inverse.goals.causes.find_causes",
         lambda controller, *args: (group_limits(controller.solution.active), False),

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.inverse.goals.function import scene_reasons
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
@@ -166,6 +165,8 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     else:
         verdict = "not reached"
         reasons, closest = _reasons(controller, course, tip[-1] - goal[-1], judged, unit)
+        from sofa_softctl.inverse.goals.causes import scene_reasons
+
         start = float(course.distances[0])
         if course.distance > CHECKS.progress_ratio_max * start:
             starts = history["tip"][0]
