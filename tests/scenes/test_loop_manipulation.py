@@ -16,8 +16,8 @@ TRUTH = np.array([4.4, 1.0])
 
 @pytest.fixture(scope="module")
 def done():
-    """The whole motion with six links in loop and model, and a fit every 4 s."""
-    given = {"links": 6, "model_links": 6, "window": 4.0, "every": 4.0}
+    """The whole motion with six links in loop and model, and a fit every 2 s."""
+    given = {"links": 6, "model_links": 6}
     session = Session(SCENE, backend="embedded", parameters=given)
     session.step(2000)
     return session
@@ -28,7 +28,7 @@ def test_both_stiffnesses_are_found_while_the_arm_moves(done):
     """From 5 and 5 N m/rad. Stretching shows kappa_theta at once, twisting kappa_psi. 1.5 times a
     half-width are three deviations."""
     refiner = done.controllers[1]
-    assert refiner.updates.value == [5.0]
+    assert refiner.updates.value == [10.0]
     widths = np.array([found.half_width for found in refiner.history])
     errors = np.array([found.rho for found in refiner.history]) - TRUTH
     assert (np.abs(errors[:, 0]) < 1.5 * widths[:, 0]).all()
@@ -52,7 +52,7 @@ def test_a_run_tells_what_was_found(done, tmp_path):
     refiner = done.controllers[1]
     nothing = History(np.zeros(0), {})
     (table,) = refiner.summary(nothing).report({}).tables
-    assert "5 fits accepted" in table.caption
+    assert "10 fits accepted" in table.caption
     assert [row[0] for row in table.rows] == ["kappa_theta [N m/rad]", "kappa_psi [N m/rad]"]
     save_run_plot(tmp_path / "found.png", [(refiner, nothing)])
     assert (tmp_path / "found.png").stat().st_size > 10_000

@@ -35,6 +35,10 @@ from sofa_softctl.scene.control.controller import SceneController, pauses_on_err
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status
 
+MIXED = (
+    "There are no intervals until the window holds only samples from after the change of the robot."
+)
+
 
 class IdentificationController(SceneController):
     """Refines the parameters of a model periodically while the robot moves, with intervals.
@@ -42,7 +46,9 @@ class IdentificationController(SceneController):
     At the end of each step the signals are read. Every `every`, the parameters are fitted to the
     samples of the last `window`, starting from the present estimate. Earlier samples count through
     the arrival cost: each sample counts once, and the intervals follow from all samples. A fit that
-    fails changes no parameter; `message` reports the reason.
+    fails changes no parameter; `message` reports the reason. Earlier samples that contradict the
+    window are forgotten: the robot has changed. Then intervals are infinite, and targets receive
+    nothing, until the window holds only later samples.
 
     The simulation waits for a fit, so that runs are reproducible. With `background`, another
     process fits while the simulation continues, and its result is accepted when it is ready; fits
@@ -204,6 +210,7 @@ class IdentificationController(SceneController):
             rho=self.rho,
             memory=sliding.memory,
             inflation=sliding.inflation,
+            misfit=self.sliding.misfit,
             most=self.evaluations,
         )
         if self.worker is None:
@@ -232,6 +239,9 @@ class IdentificationController(SceneController):
         if not result.is_accepted or result.rows is None:
             return
         self.sliding.store_linearisation(result)
+        if self.sliding.is_mixed(result):
+            result = replace(result, half_width=np.full(len(result.rho), np.inf))
+            self._set(message=f"{result.message} {MIXED}")
         self.history.append(replace(result, rows=None))
         self.keep(rho=result.rho)
         self._set(

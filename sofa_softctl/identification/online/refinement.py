@@ -25,6 +25,14 @@ from sofa_softctl.identification.uncertainty.identifiability import (
     information,
 )
 
+SIGNIFICANCE_LEVEL = 1e-4
+"""Probability of forgetting earlier samples in a fit without a cause [-]."""
+DETERMINED_RATIO_MAX = 0.2
+"""Deviation of a parameter relative to its scale, up to which it counts as determined [-]."""
+FORGOTTEN = (
+    "The samples before the window contradict it and are forgotten: the robot has changed, or the "
+    "model is wrong."
+)
 USED = (Termination.CONVERGED, Termination.AT_BOUND, Termination.EXHAUSTED)
 """Status of accepted searches; an exhausted one continues in the next refinement."""
 
@@ -45,6 +53,8 @@ class WindowTask:
     """Information of earlier samples."""
     inflation: np.ndarray | None
     """`LinearisedWindow.inflation` of the last window, or None."""
+    misfit: float
+    """Misfit of the last fit, at least 1 [-]: above, the model misses its samples anyhow."""
     most: int
     """Limit of evaluations."""
 
@@ -69,6 +79,8 @@ class WindowEstimate:
     """Mean square of the window's residuals in standard deviations [-]: 1 for noise only."""
     rows: LinearisedWindow | None
     """The linearised samples of the window; None if it failed."""
+    forgets: bool
+    """Whether the window contradicts the earlier samples, which are not used."""
     seconds: float
     """Wall time [s]."""
 
@@ -101,12 +113,12 @@ def refine_parameters(task: WindowTask) -> WindowEstimate:
     time = task.table.columns["time"]
     begin, end = float(time[0]), float(time[-1])
     try:
-        result, half_width, rows = _estimate_window(task)
+        result, half_width, rows, forgets = _estimate_window(task)
     except (IdentificationError, SimulationError) as error:
         infinite_widths = np.full(len(task.rho), np.inf)
         duration = perf_counter() - began
         return WindowEstimate(
-            begin, end, task.rho, infinite_widths, None, str(error), np.nan, None, duration
+            begin, end, task.rho, infinite_widths, None, str(error), np.nan, None, False, duration
         )
     residuals = result.fits[0].rows[0]
     return WindowEstimate(
@@ -115,15 +127,19 @@ def refine_parameters(task: WindowTask) -> WindowEstimate:
         rho=result.rho,
         half_width=half_width,
         termination=result.termination,
-        message=" ".join([result.message, *result.warnings]),
+        message=" ".join([result.message, *result.warnings, *[FORGOTTEN] * forgets]),
         misfit=float(residuals @ residuals) / max(len(residuals), 1),
         rows=rows,
+        forgets=forgets,
         seconds=perf_counter() - began,
     )
 
 
-def _estimate_window(task: WindowTask) -> tuple[Estimate, np.ndarray, LinearisedWindow]:
-    """Return the estimate, half-widths, and the linearised samples of the window."""
+def _estimate_window(task: WindowTask) -> tuple[Estimate, np.ndarray, LinearisedWindow, bool]:
+    """Return the estimate, half-widths, linearised samples, and whether earlier ones are dropped.
+
+    They are dropped if the window contradicts them, see `_contradicts`.
+    """
     problem = task.problem
     recording = assemble(task.table, problem.inputs, problem.channels, rate=problem.rate)
     experiments: list[Experiment] = [problem.experiment(recording)]
@@ -133,9 +149,61 @@ def _estimate_window(task: WindowTask) -> tuple[Estimate, np.ndarray, Linearised
     if inflation is None:  # determined by a first fit
         result, trust = _fit(task, experiments, rho, np.ones(len(rho)))
         inflation, rho = _inflation(result, trust), result.rho
+    memory = task.memory
     result, trust = _fit(task, experiments, rho, inflation)
     rows = LinearisedWindow.from_fit(result.fits[0], result.rho, _inflation(result, trust))
-    return result, half_widths(result, trust, task.memory, inflation), rows
+    forgets = _contradicts(result, rows, memory, task.misfit)
+    if forgets:
+        memory = ArrivalCost.none(len(rho))
+        result, trust = _fit(task, experiments[:1], result.rho, inflation)
+        rows = LinearisedWindow.from_fit(result.fits[0], result.rho, _inflation(result, trust))
+    return result, half_widths(result, trust, memory, inflation), rows, forgets
+
+
+def _contradicts(
+    result: Estimate, rows: LinearisedWindow, memory: ArrivalCost, misfit: float
+) -> bool:
+    """Return True if the window and the earlier samples are of different parameters.
+
+    The earlier samples are linearised at earlier estimates, so only parameters count that both
+    determine well.
+    """
+    window = rows.cost_before(np.inf)
+    by_window, by_memory = _optimum(window), _optimum(memory)
+    deviations = np.sqrt(np.maximum([np.diag(by_window[1]), np.diag(by_memory[1])], 0.0))
+    scales = np.array([parameter.scale for parameter in result.parameters])
+    is_determined = np.all(
+        (deviations > 0.0) & (deviations < DETERMINED_RATIO_MAX * scales), axis=0
+    )
+    return _differ(by_window, by_memory, is_determined, misfit)
+
+
+def _optimum(cost: ArrivalCost) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parameters of least cost, and their covariance; 0 without information."""
+    units = np.sqrt(np.diag(cost.information))
+    units[units == 0.0] = 1.0
+    scale = np.outer(units, units)
+    inverse = np.linalg.pinv(cost.information / scale, rcond=1e-12, hermitian=True) / scale
+    return inverse @ cost.b, inverse @ cost.spread @ inverse
+
+
+def _differ(
+    first: tuple[np.ndarray, np.ndarray],
+    second: tuple[np.ndarray, np.ndarray],
+    counts: np.ndarray,
+    misfit: float,
+) -> bool:
+    """Return True if two estimates, with covariances C, are of different parameters.
+
+    The squared difference over C_1 + C_2 is chi-squared for the same parameters. A model that
+    misses its samples by more than their noise, with a `misfit` above 1, may differ by so much
+    more.
+    """
+    if not counts.any():
+        return False
+    d, C = (first[0] - second[0])[counts], (first[1] + second[1])[np.ix_(counts, counts)]
+    limit = misfit * stats.chi2.isf(SIGNIFICANCE_LEVEL, len(d))
+    return bool(d @ np.linalg.solve(C, d) > limit)
 
 
 def _fit(

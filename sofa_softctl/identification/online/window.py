@@ -142,6 +142,10 @@ class SlidingWindow:
     """Linearised samples of the last fit that are still in the window."""
     inflation: np.ndarray | None = None
     """`LinearisedWindow.inflation` of the last fit."""
+    misfit: float = 1.0
+    """`WindowTask.misfit` of the next fit [-]."""
+    changed: float | None = None
+    """Time before which the robot has changed [s], or None."""
     left: float | None = None
     """Begin of the window at its last slide [s]."""
 
@@ -178,6 +182,16 @@ class SlidingWindow:
         """Store the linearisation of a fit."""
         assert result.rows is not None
         self.rows, self.inflation = result.rows, result.rows.inflation
+        if result.forgets:  # samples up to here may be of the robot before its change
+            self.memory, self.changed = ArrivalCost.none(len(result.rho)), result.end
+        else:
+            self.misfit = max(1.0, result.misfit)
+        if self.changed is not None:
+            self.rows = self.rows.since(self.changed)
+
+    def is_mixed(self, result: WindowEstimate) -> bool:
+        """Return True if the window of a fit may hold samples from before a change of the robot."""
+        return self.changed is not None and result.begin < self.changed
 
 
 def quietest_time(time: np.ndarray, values: np.ndarray, earliest: float, latest: float) -> float:
