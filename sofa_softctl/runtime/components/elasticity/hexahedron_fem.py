@@ -14,8 +14,8 @@ from sofa_softctl.runtime.components.elasticity.moduli import (
     rest_shape,
 )
 from sofa_softctl.runtime.components.topology.base import (
+    complain_without_elements,
     linked_topology,
-    say_without_elements,
 )
 from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
@@ -102,7 +102,7 @@ class HexahedronFEMForceField(ForceField):
         sparse = isinstance(topology, SparseGridTopology)
         self._filling = topology.stiffness_factors() if sparse else np.ones(len(elements))
         if not len(elements):
-            say_without_elements(self, "hexahedra", topology)
+            complain_without_elements(self, "hexahedra", topology)
             return np.empty((0, 8), dtype=np.int64)
         if elements.max() >= self.state.count:
             raise self.fault(

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
 from sofa_softctl.runtime.components.topology.base import (
+    complain_without_elements,
     linked_topology,
-    say_without_elements,
 )
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.mesh.checks import signed_volumes
@@ -44,18 +44,18 @@ class TetrahedralForceField(ForceField):
         if self.cuts_hexahedra and not len(elements):
             from sofa_softctl.runtime.components.topology.grid import cells_across
             from sofa_softctl.runtime.components.topology.mappings import (
-                mirrored,
+                mirror_alternately,
                 six_tetrahedra,
             )
 
-            cells, _ = mirrored(topology.hexahedra.get(), cells_across(topology))
+            cells, _ = mirror_alternately(topology.hexahedra.get(), cells_across(topology))
             elements = np.ascontiguousarray(six_tetrahedra(cells))
         if not len(elements):
             advice = (
                 " A surface mesh is not enough: it must be filled with tetrahedra first "
                 "(docs/how-to/make-a-mesh.md)."
             )
-            say_without_elements(self, "tetrahedra", topology, advice)
+            complain_without_elements(self, "tetrahedra", topology, advice)
             return np.empty((0, 4), dtype=np.int64)
         if elements.max() >= self.state.count:
             raise self.fault(

@@ -161,7 +161,9 @@ class RegionOfInterest(Engine):
 
     def compute(self) -> None:
         """See Engine; without positions or a region there is nothing, neither inside nor out."""
-        if not given(self.position) or (self._seen is not None and not self.doUpdate.get()):
+        if not given(self.position) or (
+            self._input_counters is not None and not self.doUpdate.get()
+        ):
             return
         points = self.position.get()
         if not self.has_shape():

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.roles import DrawnModel
-from sofa_softctl.runtime.components.loader.by_ending import loaded
+from sofa_softctl.runtime.components.loader.by_ending import load_mesh
 from sofa_softctl.runtime.components.transform import spelt_out
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import (
@@ -125,7 +125,7 @@ class VisualModel(DrawnModel):
 
     def _load(self) -> None:
         try:
-            loader = loaded(self, self.filename)
+            loader = load_mesh(self, self.filename)
         except SceneError as error:
             complain(self, error)
             return
