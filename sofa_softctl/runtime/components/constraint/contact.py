@@ -60,20 +60,22 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.rows_each = 3 if mu > 0.0 else 1
         self._initialised = True
 
-    def touch(self, near: Proximities, contact_distance: float, identity: np.ndarray) -> None:
+    def set_contacts(
+        self, hits: Proximities, contact_distance: float, identity: np.ndarray
+    ) -> None:
         """Take over the contacts of this step.
 
         Args:
-            near: The pairs of near points.
+            hits: The pairs of near points.
             contact_distance: Distance that contacts keep, without the elements' reach [length].
             identity: What the two elements are called, the same from step to step, shape (p, 2).
         """
         first, second = self.models
-        self.near, self.identity = near, identity
-        reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
+        self.near, self.identity = hits, identity
+        reach = first.reach[hits.element[:, 0]] + second.reach[hits.element[:, 1]]
         self.contact_distance = contact_distance + reach
-        self.frames = frames(near.normal)
-        self.force = self.gap = np.zeros((len(near.distance), 3))
+        self.frames = frames(hits.normal)
+        self.force = self.gap = np.zeros((len(hits.distance), 3))
 
     def contacts(self) -> dict[str, Any]:
         """The contacts of this step, for `take_over`."""

@@ -171,7 +171,7 @@ class VTKExporter(Exporter):
     hexas = Bool(False, "Write hexahedra.")
     pointsDataFields = Texts([], "Values of points.")
     cellsDataFields = Texts([], "Values of elements.")
-    overwrite = Bool(False, "Always the same file; else they are numbered_path.")
+    overwrite = Bool(False, "Always the same file; else numbered files.")
 
     @override
     def init(self) -> None:

@@ -59,7 +59,7 @@ class SparseGridTopology(GeneratedTopology):
         """Generate the grid.
 
         Raises:
-            SceneError: No surface, or one that cannot be read, or n or the box generate no grid.
+            SceneError: No surface, or one that cannot be read, or n or the box is not valid.
         """
         self.make_ready()
 
