@@ -100,7 +100,7 @@ class PositionEquality(PositionModel):
 
     @override
     def violation(self) -> np.ndarray:
-        return self.free_motion() + self.along(self.positions())
+        return self.free_motion() + self.components_along(self.positions())
 
     def limits(self) -> dict[str, np.ndarray]:
         """Limits and given values of this step, by the names of InverseProblem."""

@@ -91,7 +91,7 @@ class PositionEffector(PositionModel):
     def violation(self) -> np.ndarray:
         gap = self.state.kind.difference(self.targets(), self.goals())
         per_node = len(self.row_nodes) // max(len(gap), 1)
-        return self.free_motion() + self.along(np.repeat(gap, per_node, axis=0))
+        return self.free_motion() + self.components_along(np.repeat(gap, per_node, axis=0))
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Take over the rows' distances."""
@@ -121,7 +121,7 @@ class BarycentricCenterEffector(PositionEffector):
         self.row_numbers = np.tile(np.arange(used), count)
         self.row_directions = self.row_directions / count
         self._used = used
-        self.share_rows()
+        self.set_rows()
 
     def _nodes(self) -> np.ndarray:
         return np.arange(self.state.count)
