@@ -88,7 +88,7 @@ class MeshSpringForceField(SpringForceField):
         """Create the springs.
 
         Raises:
-            SceneError: There is no topology.
+            SceneError: there is no topology.
         """
         super().init()
         self.reinit()

@@ -10,7 +10,7 @@ from typing_extensions import override
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.roles import DrawnModel
 from sofa_softctl.runtime.components.loader.by_ending import load_mesh
-from sofa_softctl.runtime.components.transform import spelt_out
+from sofa_softctl.runtime.components.transform import spell_out
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import (
     Bool,
@@ -104,7 +104,7 @@ class VisualModel(DrawnModel):
             if any(key in values for key in keys):
                 unset = 1.0 if name == "scaleTex" else 0.0
                 values[name] = [float(values.pop(key, unset)) for key in keys]
-        super().__init__(*args, **spelt_out(values))
+        super().__init__(*args, **spell_out(values))
 
     def init(self) -> None:
         """Find vertices and faces, and transform them."""
