@@ -7,10 +7,7 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.components.collision.models import (
-    CollisionModel,
-    SphereCollisionModel,
-)
+from sofa_softctl.runtime.components.collision.models import CollisionModel, SphereCollisionModel
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
@@ -169,7 +166,7 @@ class MinProximityIntersection(Intersection):
 class NewProximityIntersection(Intersection):
     """Whole triangles against triangles; each shared corner or edge touches once.
 
-    Departure: spheres on bodies keep their radius from each other, which SOFA's method ignores.
+    Spheres on bodies keep their radius from each other, which SOFA's method ignores.
     """
 
     method = NEW_PROXIMITY

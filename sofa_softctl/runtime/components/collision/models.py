@@ -43,8 +43,7 @@ class CollisionModel(SingleStateComponent):
         aliases=("contactDistance",), follows="start",
     )  # fmt: skip
     contactStiffness = Real(
-        10.0,
-        "Stiffness of penalty contacts, to multiply with the other model's; 0 for no contacts.",
+        10.0, "Stiffness of penalty contacts, times the other model's; 0 for no contacts."
     )
     contactFriction = Real(0.0, "Unused: for penalty contacts.")
     contactRestitution = Real(0.0, "Unused.")

@@ -144,18 +144,10 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
 
     first_point = Integers([], "Nodes of the first state.", of="node")
     second_point = Integers(
-        [],
-        "Nodes of the second state, one for each.",
-        per="first_point",
-        shared=False,
-        of="object2",
+        [], "Nodes of the second state, one each.", per="first_point", shared=False, of="object2"
     )
     rest_vector = Derivs(
-        [],
-        "From the first to the second node of each pair.",
-        unit="length",
-        per="first_point",
-        shared=False,
+        [], "From first to second nodes.", unit="length", per="first_point", shared=False
     )
     activate = Bool(True, "Hold the nodes.")
     keepOrientationDifference = Bool(

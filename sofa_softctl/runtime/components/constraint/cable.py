@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.roles import Cable
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value
+from sofa_softctl.runtime.components.constraint.imposed import imposed_value, read_limit
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals, UInt, Vectors
 from sofa_softctl.runtime.core.link import LinkType
@@ -235,17 +235,11 @@ class CableModel(Cable):
         """True if minForce allows no negative force."""
         return self.minForce.isSet() and self.minForce.get() >= 0.0
 
-    def limit(self, name: str, unset: float) -> float:
-        """Return a limit, or `unset` if the scene does not set it."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
     def displacement_limits(self) -> tuple[float, float]:
         """Return smallest and largest displacement, without the rate limit."""
-        return (
-            -self.limit("maxNegativeDisp", np.inf),
-            self.limit("maxPositiveDisp", np.inf),
-        )
+        return (-self.limit("maxNegativeDisp", np.inf), self.limit("maxPositiveDisp", np.inf))
 
 
 class CableConstraint(CableModel):

@@ -87,10 +87,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
 
     compliance = Reals([], "Compliance of each node.", unit="length/force", follows="start")
     defaultCompliance = Real(
-        1e-5,
-        "Compliance of all nodes unless each has one.",
-        unit="length/force",
-        follows="start",
+        1e-5, "Compliance of all nodes unless each has one.", unit="length/force", follows="start"
     )
     useOdeSolverIntegrationFactors = Bool(True, "k is the integrator's factor; else 1.")
     f_verbose = Bool(False, "Unused.")

@@ -62,9 +62,7 @@ class GenericConstraintSolver(ConstraintSolver):
     constraintForces = Reals([], "lambda of the last step.", read_only=True)
     currentNumConstraints = Int(0, "Rows of the last step.", read_only=True)
     currentNumConstraintGroups = Int(
-        0,
-        "Constraints of the last step, counting each pair of points and contact.",
-        read_only=True,
+        0, "Constraints of the last step, counting each pair of points and contact.", read_only=True
     )
     currentIterations = Int(0, "Sweeps of the last step, plus one.", read_only=True)
     currentError = Real(0.0, "Sum at which the last step stopped.", read_only=True)
@@ -114,15 +112,9 @@ class GenericConstraintSolver(ConstraintSolver):
         self.adjust(parameters)
         conjugate = self.resolutionMethod.get() == "NonsmoothNonlinearConjugateGradient"
         solve = conjugate_gradient if conjugate else gauss_seidel
-        sweeps_max = self.newtonIterations.get() - 1 if conjugate else self.maxIterations.get()
+        limit = self.newtonIterations.get() - 1 if conjugate else self.maxIterations.get()
         sweeps, error = solve(
-            W,
-            problem.delta_free,
-            parameters,
-            self.sor.get(),
-            tolerance,
-            max(sweeps_max, 0),
-            problem.lam,
+            W, problem.delta_free, parameters, self.sor.get(), tolerance, max(limit, 0), problem.lam
         )
         self.currentIterations.set(sweeps + 1)
         self.currentError.set(error)

@@ -1,4 +1,4 @@
-"""Imposed displacement or force of a forward constraint."""
+"""Imposed displacement or force of a forward constraint, and limits that may be unset."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 def only_watches(constraint: LagrangianConstraint) -> bool:
     """Return True if it imposes a force of 0, and so only gives inverse control its rows."""
     return constraint.valueType.get() == "force" and not np.any(constraint.value.get())
+
+
+def read_limit(constraint: LagrangianConstraint, name: str, unset: float) -> float:
+    """Return a limit, or `unset` if the scene does not set it."""
+    data = constraint._data[name]
+    return data.get() if data.isSet() else unset
 
 
 def imposed_value(constraint: LagrangianConstraint) -> float:

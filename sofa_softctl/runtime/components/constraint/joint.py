@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import only_watches
+from sofa_softctl.runtime.components.constraint.imposed import only_watches, read_limit
 from sofa_softctl.runtime.core.data.types import Choice, Int, Real
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -51,10 +51,7 @@ class JointModel(LagrangianConstraint):
         """Return the present q, or q in another vector of the state."""
         return float(self.state._data[name].get()[self.index.get(), 0])
 
-    def limit(self, name: str, unset: float) -> float:
-        """Return a limit, or `unset` if the scene does not set it."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
 
 class JointConstraint(JointModel):

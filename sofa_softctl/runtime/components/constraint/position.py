@@ -8,7 +8,11 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
+from sofa_softctl.runtime.components.constraint.imposed import (
+    imposed_value,
+    only_watches,
+    read_limit,
+)
 from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Integers, Real, Reals, UInt
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -182,11 +186,8 @@ class PositionConstraint(PositionModel):
     @override
     def resolution(self) -> np.ndarray:
         value = imposed_value(self)
-        low, high = (
-            -self._limit("maxNegativeDisp", np.inf),
-            self._limit("maxPositiveDisp", np.inf),
-        )
-        force_min, force_max = self._limit("minForce", -np.inf), self._limit("maxForce", np.inf)
+        low, high = (-self.limit("maxNegativeDisp", np.inf), self.limit("maxPositiveDisp", np.inf))
+        force_min, force_max = self.limit("minForce", -np.inf), self.limit("maxForce", np.inf)
         if self.valueType.get() == "force":
             value = max(min(value, force_max), force_min)
             row = row_parameters(IMPOSE_LAMBDA, value, delta_min=low, delta_max=high)
@@ -197,9 +198,7 @@ class PositionConstraint(PositionModel):
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return np.tile(row, (self.row_count, 1))
 
-    def _limit(self, name: str, unset: float) -> float:
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
     def check_differentiable(self) -> None:
         """Check that derivatives are known: only without a force or displacement."""

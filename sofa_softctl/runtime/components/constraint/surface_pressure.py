@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.roles import Cavity
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value
+from sofa_softctl.runtime.components.constraint.imposed import imposed_value, read_limit
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Real, Reals, UInt
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
@@ -169,10 +169,7 @@ class SurfacePressureModel(Cavity):
         """True if minPressure allows no negative pressure."""
         return self.minPressure.isSet() and self.minPressure.get() >= 0.0
 
-    def limit(self, name: str, unset: float) -> float:
-        """Return a limit, or `unset` if the scene does not set it."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
     def pressure_limits(self) -> tuple[float, float]:
         """Return smallest and largest lambda, without the limit on its change."""

@@ -30,13 +30,7 @@ class CorotationalTerm(StepTerm):
         field, self.h = self.field, h
         x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
         turns(
-            x,
-            field.elements,
-            field.method_number,
-            field.frames0,
-            field.rotations,
-            field.h,
-            self.G,
+            x, field.elements, field.method_number, field.frames0, field.rotations, field.h, self.G
         )
         kernel.gradients(x, w, field.elements, field.h, h, h * (h + beta), self.Z)
 

@@ -13,10 +13,7 @@ from sofa_softctl.runtime.components.elasticity.moduli import (
     lame_parameters,
     rest_shape,
 )
-from sofa_softctl.runtime.components.topology.base import (
-    complain_without_elements,
-    linked_topology,
-)
+from sofa_softctl.runtime.components.topology.base import complain_without_elements, linked_topology
 from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
@@ -63,10 +60,7 @@ class HexahedronFEMForceField(ForceField):
         follows="reinit",
     )
     poissonRatio = Reals(
-        [0.45],
-        "Poisson's ratio, from 0 to below 0.5; as youngModulus.",
-        per="element",
-        follows="reinit",
+        [0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element", follows="reinit"
     )
     updateStiffnessMatrix = Bool(False, "Measure strains on the present, not the rest shape.")
     initialPoints = Vectors(3, [], "Rest shape; only a link counts.", unit="length")

@@ -8,10 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField
-from sofa_softctl.runtime.components.topology.base import (
-    complain_without_elements,
-    linked_topology,
-)
+from sofa_softctl.runtime.components.topology.base import complain_without_elements, linked_topology
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.mesh.checks import signed_volumes
 

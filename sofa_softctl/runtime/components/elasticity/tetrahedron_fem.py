@@ -62,10 +62,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         switch="updateStiffness",
     )
     poissonRatio = Reals(
-        [0.45],
-        "Poisson's ratio, from 0 to below 0.5; as youngModulus.",
-        per="element",
-        follows="reinit",
+        [0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element", follows="reinit"
     )
     localStiffnessFactor = Reals(
         [], "Factors of Young's modulus, spread over the elements.", follows="reinit"

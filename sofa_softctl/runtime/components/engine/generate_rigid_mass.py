@@ -31,11 +31,7 @@ class GenerateRigidMass(Engine):
     mass = Real(0.0, "Mass.", unit="mass", computed=True)
     volume = Real(0.0, "Volume.", unit="length^3", computed=True)
     inertiaMatrix = Vectors(
-        3,
-        np.zeros((3, 3)),
-        "Inertia about the centre, divided by the mass.",
-        unit="length^2",
-        computed=True,
+        3, np.zeros((3, 3)), "Inertia about the centre per mass.", unit="length^2", computed=True
     )
     massCenter = Vector(3, [0.0, 0.0, 0.0], "Centre of mass.", unit="length", computed=True)
     centerToOrigin = Vector(

@@ -249,7 +249,7 @@ class MeshExporter(Exporter):
 class STLExporter(Exporter):
     """Writes the triangles of the visual model of its node, or of the topology, as STL.
 
-    Departure from SOFA v25.06, which writes a text file if `binaryformat` is true.
+    SOFA v25.06, in contrast, writes a text file if `binaryformat` is true.
     """
 
     binaryformat = Bool(True, "Write a binary file.")

@@ -82,9 +82,7 @@ class GridMeshCreator(MeshCreator):
 
     resolution = Counts(2, [2, 2], "Vertices along x and y.", follows="start")
     trianglePattern = Int(
-        2,
-        "Diagonals of the quads: 1 alternating, 2 upward, 3 downward; 0 leaves the quads.",
-        follows="start",
+        2, "Diagonals: 1 alternating, 2 upward, 3 downward; 0 leaves quads.", follows="start"
     )
 
     def read(self) -> Mesh:

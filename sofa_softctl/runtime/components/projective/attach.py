@@ -50,10 +50,7 @@ class AttachProjectiveConstraint(NodeConstraint):
     velocityFactor = Real(1.0, "Weight of the step of velocities of points.")
     responseFactor = Real(1.0, "Weight of the step of forces of points.")
     constraintFactor = Reals(
-        [],
-        "Weight of each pair of points, from 0 to 1; 1 by default.",
-        per="indices1",
-        shared=False,
+        [], "Weight of each pair of points, 0 to 1; 1 by default.", per="indices1", shared=False
     )
 
     @cached_property

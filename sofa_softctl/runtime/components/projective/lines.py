@@ -176,10 +176,7 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
     direction = Vector(3, [0.0, 0.0, 0.0], "Normal of the planes, of length 1.")
     dmin = Real(0.0, "Smallest direction . x of nodes to choose.", unit="length", follows="start")
     dmax = Real(
-        0.0,
-        "Largest direction . x; if equal to dmin, none are chosen.",
-        unit="length",
-        follows="start",
+        0.0, "Largest direction . x; equal to dmin for none.", unit="length", follows="start"
     )
 
     def init(self) -> None:
@@ -190,11 +187,9 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         """
         n = self.direction.get()
         if abs(float(n @ n) - 1.0) > 1e-6:
-            problem = self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
+            fault = self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
             complain(
-                self,
-                problem,
-                " It is taken as it is, as in SOFA, so that nodes leave their planes.",
+                self, fault, " It is taken as it is, as in SOFA, so that nodes leave their planes."
             )
         NodeConstraint.init(self)
         if (n != 0.0).sum() > 1:

@@ -42,9 +42,7 @@ class RegionOfInterest(Engine):
     tetrahedra = Elements(4, [], "Tetrahedra to test.", optional_link=True)
     hexahedra = Elements(8, [], "Hexahedra to test.", optional_link=True)
     strict = Bool(
-        True,
-        "Elements with all vertices inside; otherwise elements with the centre inside.",
-        follows="reinit",
+        True, "Elements with all vertices inside; otherwise by their centre.", follows="reinit"
     )
     doUpdate = Bool(True, "Compute again when an input changed.")
     computeEdges = Bool(True, "Test edges.", follows="reinit")

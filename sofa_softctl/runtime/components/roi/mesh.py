@@ -26,9 +26,7 @@ class MeshROI(RegionOfInterest):
     ROItriangles = Elements(3, [], "Triangles of the surface.")
     computeMeshROI = Bool(True, "False: every point is inside, as in SOFA.", follows="reinit")
     strict = Bool(
-        False,
-        "Elements with all vertices inside; otherwise also with the centre inside.",
-        follows="reinit",
+        False, "Elements with all vertices inside; otherwise also by centre.", follows="reinit"
     )
     box = Vector(
         6, [0.0] * 6, "xmin ymin zmin xmax ymax zmax of the surface.", unit="length", read_only=True

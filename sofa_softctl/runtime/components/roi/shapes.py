@@ -144,11 +144,7 @@ class PlaneROI(RegionOfInterest):
         [], "Points to test.", unit="length", auto_link=False, aliases=("rest_position",)
     )
     plane = Vectors(
-        10,
-        [[0.0] * 10],
-        "Three corners and the depth of each parallelogram.",
-        unit="length",
-        follows="reinit",
+        10, [[0.0] * 10], "Three corners and depth of each.", unit="length", follows="reinit"
     )
     drawBoxes = Bool(False, "Draw the region.", aliases=("isVisible",))
 

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
+from sofa_softctl.runtime.components.constraint.imposed import read_limit
 from sofa_softctl.runtime.core.data.types import Bool, Deriv, Integers, Real, Reals
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
@@ -45,10 +46,7 @@ class DirectedActuator(LagrangianConstraint):
         """Initialise again."""
         self.init()
 
-    def limit(self, name: str, unset: float) -> float:
-        """Return a limit, or `unset` if the scene does not set it."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
 
 class ForcePointActuator(DirectedActuator):
@@ -74,16 +72,13 @@ class ForcePointActuator(DirectedActuator):
     def init(self) -> None:
         """Find nodes and directions."""
         nodes, direction = self.find_nodes(), self.direction.get()
-        if not len(nodes):
+        if not (n := len(nodes)):
             complain(self, self.fault("does nothing without 'indices' of the nodes to push."))
         length = np.linalg.norm(direction)
         rows = np.eye(len(direction)) if length < 1e-10 else direction[None] / length
-        count = len(rows)
-        self._row_count = count
+        self._row_count = count = len(rows)
         self._entries = self.state.kind.entries(
-            np.repeat(np.arange(count), len(nodes)),
-            np.tile(nodes, count),
-            np.repeat(rows, len(nodes), axis=0),
+            np.repeat(np.arange(count), n), np.tile(nodes, count), np.repeat(rows, n, axis=0)
         )
         self.force.set(np.full(count, self.initForce.get()))
         if self.penalty.isSet():

@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
+from sofa_softctl.runtime.components.constraint.imposed import read_limit
 from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Reals, Vectors
@@ -33,19 +34,11 @@ class ForceSurfaceActuator(LagrangianConstraint):
     )
     radii = Reals([], "Radius of each sphere, or one for all.", unit="length")
     directions = Vectors(
-        3,
-        [],
-        "Direction of each force; normals if the number differs.",
-        per="centers",
-        shared=False,
+        3, [], "Direction of each force; normals if numbers differ.", per="centers", shared=False
     )
     updateNormals = Bool(False, "Use the normals of each step, not the initial ones.")
     triangles = Elements(
-        3,
-        [],
-        "Triangles of the surface; the topology's by default.",
-        follows="reinit",
-        of="node",
+        3, [], "Triangles of the surface; the topology's by default.", follows="reinit", of="node"
     )
     quads = Elements(
         4, [], "Quads of the surface; the topology's by default.", of="node", follows="start"
@@ -172,10 +165,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
         """Return zeros: without the force there is no motion."""
         return np.zeros(self.row_count)
 
-    def limit(self, name: str, unset: float) -> float:
-        """Return a limit, or `unset` if the scene does not set it."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
     def limits(self) -> dict[str, float | np.ndarray]:
         """Return the bounds of this step by the names of InverseProblem."""

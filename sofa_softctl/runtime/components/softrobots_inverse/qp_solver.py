@@ -307,9 +307,7 @@ def inverse_contacts(
     )
 
 
-def _identities(
-    contacts: Sequence[UnilateralLagrangianConstraint],
-) -> list[tuple[int, int, int]]:
+def _identities(contacts: Sequence[UnilateralLagrangianConstraint]) -> list[tuple[int, int, int]]:
     """Return the key of each contact: its elements, and a number if they touch repeatedly."""
     numbers: dict[tuple[int, int], int] = {}
     names = []

@@ -9,10 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
-from sofa_softctl.runtime.components.topology.base import (
-    complain_without_elements,
-    linked_topology,
-)
+from sofa_softctl.runtime.components.topology.base import complain_without_elements, linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain

@@ -135,10 +135,7 @@ def _cells(number: np.ndarray, corners: Sequence[tuple[int, ...]]) -> np.ndarray
     extent = np.max(corners, axis=0)
     parts = [
         number[
-            tuple(
-                slice(c, length - r + c)
-                for c, r, length in zip(corner, extent, number.shape, strict=True)
-            )
+            tuple(slice(c, n - r + c) for c, r, n in zip(corner, extent, number.shape, strict=True))
         ]
         for corner in corners
     ]
@@ -173,11 +170,7 @@ class RegularGridTopology(GridTopology):
     min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length", follows="start")
     max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length", follows="start")
     p0 = Vector(
-        3,
-        [0.0, 0.0, 0.0],
-        "First vertex; by default the corner at min.",
-        unit="length",
-        follows="start",
+        3, [0.0] * 3, "First vertex; by default the corner at min.", unit="length", follows="start"
     )
     cellWidth = Real(
         0.0, "Makes n, as the box divided by it; unused at 0.", unit="length", follows="start"

@@ -33,11 +33,7 @@ class SparseGridTopology(GeneratedTopology):
     )
     n = Counts(3, [2, 2, 2], "Vertices along each direction, from 2 on.", follows="start")
     min = Vector(
-        3,
-        [0.0, 0.0, 0.0],
-        "One corner; by default around the surface.",
-        unit="length",
-        follows="start",
+        3, [0.0] * 3, "One corner; by default around the surface.", unit="length", follows="start"
     )
     max = Vector(3, [0.0, 0.0, 0.0], "The opposite corner.", unit="length", follows="start")
     cellWidth = Real(
