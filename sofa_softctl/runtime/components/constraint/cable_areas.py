@@ -102,8 +102,7 @@ def _closest_point(point: np.ndarray, corners: np.ndarray) -> np.ndarray:
     origin, sides = corners[0], corners[1:] - corners[0]
     weights = np.linalg.lstsq(sides.T, point - origin, rcond=None)[0]
     if weights.min() >= 0.0 and weights.sum() <= 1.0:
-        inside: np.ndarray = origin + weights @ sides
-        return inside
+        return origin + weights @ sides
     candidates = []
     for a, b in ((0, 1), (1, 2), (2, 0)):
         side = corners[b] - corners[a]

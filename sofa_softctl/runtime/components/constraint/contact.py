@@ -167,8 +167,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
     def distance(self) -> np.ndarray:
         """Distance from first to second points along the normals [length], shape (p,)."""
         offsets = self.near.point[:, 1] - self.near.point[:, 0]
-        result: np.ndarray = np.einsum("pc,pc->p", offsets, self.frames[:, 0])
-        return result
+        return np.einsum("pc,pc->p", offsets, self.frames[:, 0])
 
     @override
     def violation(self) -> np.ndarray:
@@ -180,8 +179,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.free_slide = slide[:, 1:].copy()
         slide *= share_in_contact(gap, free, size)[:, None]
         slide[:, 0] = free
-        result: np.ndarray = slide[:, : self.rows_each].ravel()
-        return result
+        return slide[:, : self.rows_each].ravel()
 
     def motion_violation(self) -> np.ndarray:
         """Return the violation in velocities, where the whole tangential motion is sliding."""

@@ -185,8 +185,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
 
     def _dt(self) -> float:
         assert self._context is not None
-        dt: float = self._context.dt.get()
-        return dt
+        return self._context.dt.get()
 
     def factors(self) -> tuple[float, float]:
         """Return the factors of the nearest integrator, even if it does nothing."""

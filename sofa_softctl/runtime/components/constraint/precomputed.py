@@ -125,8 +125,7 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
 
     def _dt(self) -> float:
         assert self._context is not None
-        dt: float = self._context.dt.get()
-        return dt
+        return self._context.dt.get()
 
     @override
     def factors(self) -> tuple[float, float]:

@@ -121,5 +121,4 @@ class SlidingLagrangianConstraint(PairConstraint):
 def _perpendicular_to(axis: np.ndarray) -> np.ndarray:
     """Return any direction perpendicular to an axis, for a point on it."""
     vector = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
-    result: np.ndarray = vector / np.linalg.norm(vector)
-    return result
+    return vector / np.linalg.norm(vector)

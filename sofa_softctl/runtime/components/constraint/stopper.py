@@ -49,8 +49,7 @@ class StopperLagrangianConstraint(LagrangianConstraint):
 
     def violation(self) -> np.ndarray:
         """Return the coordinate."""
-        value: np.ndarray = self.state.free_position.get()[self.index.get()].copy()
-        return value
+        return self.state.free_position.get()[self.index.get()].copy()
 
     def resolution(self) -> np.ndarray:
         """Return parameters that impose no force, unless the coordinate would leave its limits."""

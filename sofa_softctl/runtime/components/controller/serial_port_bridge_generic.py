@@ -60,9 +60,9 @@ class Bytes(Integers):
         try:
             numbers = reading.numbers(value).ravel()
         except (ValueError, TypeError):
-            return present  # type: ignore[no-any-return]
+            return present
         if np.isnan(numbers).any():
-            return present  # type: ignore[no-any-return]
+            return present
         return np.clip(np.rint(numbers), 0, self.limit(owner)).astype(np.int64)
 
     @override

@@ -41,8 +41,7 @@ class VonMisesOutputs(Component):
 
     def _stress_option(self) -> int:
         """Return the kind of von Mises stresses, see `computeVonMisesStress`."""
-        option: int = self.computeVonMisesStress.get()
-        return option
+        return self.computeVonMisesStress.get()
 
     def _check_stress_option(self) -> None:
         option = self._stress_option()

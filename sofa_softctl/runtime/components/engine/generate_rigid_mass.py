@@ -82,8 +82,7 @@ class GenerateRigidMass(Engine):
         if not len(triangles):
             raise self.fault("needs 'triangles' or 'quads' that enclose a body.")
         self.check_own_numbers()
-        corners: np.ndarray = self.position.get()[triangles]
-        return corners
+        return self.position.get()[triangles]
 
 
 def is_closed(corners: np.ndarray) -> bool:

@@ -90,8 +90,7 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
             )
         if len(values) != width:
             self.fixedDirections.set(np.ones(width, dtype=bool))
-        directions: np.ndarray = self.fixedDirections.get()
-        return directions
+        return self.fixedDirections.get()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:

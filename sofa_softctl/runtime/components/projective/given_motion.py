@@ -191,8 +191,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
             return velocities[-1]
         k = int(np.argmax(times > time)) - 1
         fraction = (time - times[k]) / (times[k + 1] - times[k])
-        v: np.ndarray = (velocities[k + 1] - velocities[k]) * fraction + velocities[k]
-        return v
+        return (velocities[k + 1] - velocities[k]) * fraction + velocities[k]
 
     @override
     def fixed(self) -> np.ndarray:

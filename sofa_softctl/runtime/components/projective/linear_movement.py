@@ -172,7 +172,5 @@ def interpolate_rotation(first: np.ndarray, last: np.ndarray, t: float) -> np.nd
     half = np.arccos(cosine)
     sine = np.sqrt(1.0 - cosine * cosine)
     if abs(sine) < 0.001:
-        middle: np.ndarray = 0.5 * a + 0.5 * b
-        return middle
-    rotation: np.ndarray = a * (np.sin((1.0 - t) * half) / sine) + b * (np.sin(t * half) / sine)
-    return rotation
+        return 0.5 * a + 0.5 * b
+    return a * (np.sin((1.0 - t) * half) / sine) + b * (np.sin(t * half) / sine)

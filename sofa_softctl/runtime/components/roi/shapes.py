@@ -48,8 +48,7 @@ def is_in_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
 
 def heights_above_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
     """Return the heights of points (n, 3) above the plane of the box, shape (n,)."""
-    heights: np.ndarray = (points - box[:3]) @ _normal(box)
-    return heights
+    return (points - box[:3]) @ _normal(box)
 
 
 def _normal(box: np.ndarray) -> np.ndarray:

@@ -47,8 +47,7 @@ class ExplicitSolver(OdeSolver):
     @override
     def velocity_factor(self) -> float:  # type: ignore[override]
         assert self._context is not None
-        dt: float = self._context.dt.get()
-        return dt
+        return self._context.dt.get()
 
     @property
     @override

@@ -125,7 +125,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
         assert self._context is not None
         linked: Any = self._links["constraintSolver"].getLinkedBase()
         solver: Any = linked or self._context.of("constraint solver")[0]
-        return solver  # type: ignore[no-any-return]
+        return solver
 
     @override
     def step(self, h: float) -> None:

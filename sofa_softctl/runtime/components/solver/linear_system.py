@@ -119,7 +119,7 @@ class MatrixLinearSystem(MatrixFreeSystem):
         nearest: Any = self._context.find_upward("linear solver")
         if nearest is None:
             raise self.fault("belongs to no linear solver: none links to it or stands above it.")
-        return nearest  # type: ignore[no-any-return]
+        return nearest
 
     def _assemble_parts(self, solver: LinearSolver) -> sparse.csr_matrix:
         """Assemble the enabled parts with the factors of the solver's last matrix."""

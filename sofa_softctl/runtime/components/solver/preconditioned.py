@@ -104,8 +104,7 @@ class PCGLinearSolver(CGLinearSolver):
         """Return P^-1 r."""
         if self._inner is None or not self.use_precond.get():
             return r
-        solution: np.ndarray = self._inner.solve(r)
-        return solution
+        return self._inner.solve(r)
 
     def delassus(self, rows: ConstraintRows) -> np.ndarray:
         """Return H A^-1 H^T with one solve per row."""

@@ -100,8 +100,7 @@ class BlockJacobiPreconditioner(Preconditioner):
 
     @override
     def apply(self, b: np.ndarray) -> np.ndarray:
-        product: np.ndarray = np.einsum("nij,nj->ni", self._inverse, b.reshape(-1, 3)).ravel()
-        return product
+        return np.einsum("nij,nj->ni", self._inverse, b.reshape(-1, 3)).ravel()
 
 
 class SSORPreconditioner(Preconditioner):
@@ -173,20 +172,16 @@ class WarpPreconditioner(Preconditioner):
 
     @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        solution: np.ndarray = self._inner.solve(b)
-        return solution
+        return self._inner.solve(b)
 
     @override
     def A(self) -> sparse.csr_matrix:
-        matrix: sparse.csr_matrix = self._inner.A()
-        return matrix
+        return self._inner.A()
 
     @override
     def b(self) -> np.ndarray:
-        vector: np.ndarray = self._inner.b()
-        return vector
+        return self._inner.b()
 
     @override
     def x(self) -> np.ndarray:
-        vector: np.ndarray = self._inner.x()
-        return vector
+        return self._inner.x()

@@ -83,8 +83,7 @@ class Topology(TopologyQueries):
 
     def nodes(self) -> np.ndarray:
         """Return the positions of the nodes of a state in its node, shape (n, 3)."""
-        points: np.ndarray = self.position.get()
-        return points
+        return self.position.get()
 
     @property
     def count(self) -> int:
@@ -124,7 +123,7 @@ def topology_of(node: Node | None) -> Topology | None:
         topologies: list[Any] = node.of("topology")
         if topologies:
             topologies[-1].make_ready()
-            return topologies[-1]  # type: ignore[no-any-return]
+            return topologies[-1]
         node = node.parents[0] if node.parents else None
     return None
 
@@ -145,7 +144,7 @@ def linked_topology(component: Component, advice: str) -> Topology:
     if topology is None:
         raise component.fault(advice)
     topology.make_ready()
-    return topology  # type: ignore[no-any-return]
+    return topology
 
 
 def complain_without_elements(

@@ -75,5 +75,4 @@ class GeneratedTopology(MeshTopology):
 
     @override
     def elements(self, kind: str) -> np.ndarray:
-        elements: np.ndarray = self._data[kind].get()
-        return elements
+        return self._data[kind].get()

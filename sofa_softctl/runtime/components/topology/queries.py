@@ -69,7 +69,7 @@ class TopologyQueries(Component):
         counters = tuple(self._data[kind].getCounter() for kind in _SINGULAR)
         cache: dict[Any, Any] = self.__dict__.setdefault("_parts", {})
         if (cached := cache.get((outer, inner))) is not None and cached[0] == counters:
-            return cached[1]  # type: ignore[no-any-return]
+            return cached[1]
         local = _PARTS[outer, inner]
         sides = np.sort(elements[:, local], axis=2).reshape(-1, len(local[0]))
         rows = np.concatenate([np.sort(listed, axis=1), sides])
@@ -126,7 +126,7 @@ def _add_of_kind(kind: str) -> None:
 def _add_of_parts(outer: str, inner: str) -> None:
     def parts_in_element(self: TopologyQueries, index: int) -> list[int]:
         numbers = self.parts_of(outer, inner)
-        return numbers[self._check_index(outer, index, len(numbers))].tolist()  # type: ignore[no-any-return]
+        return numbers[self._check_index(outer, index, len(numbers))].tolist()
 
     def elements_around_part(self: TopologyQueries, index: int) -> list[int]:
         self._check_index(inner, index, len(self._generated_elements(inner)))
