@@ -37,7 +37,7 @@ class PositionModel(LagrangianConstraint):
     directions = Derivs(
         [], "Directions, which are normalised; the axes by default.", follows="reinit"
     )
-    useDirections = Bools((3, 6, 1), [0, 0, 0], "Used ones; all by default.", follows="reinit")
+    useDirections = Bools((3, 6, 1), [0, 0, 0], "True to use; all by default.", follows="reinit")
     weight = Reals(
         [1.0, 1.0, 1.0], "Factor of each direction's row.", per="direction", follows="reinit"
     )

@@ -21,7 +21,7 @@ class VonMisesOutputs(Component):
         0, "Von Mises stresses: 0 none, 1 of SOFA's corotational strain, 2 of Green's strain."
     )
     vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
-    vonMisesPerNode = Reals([], "Mean of the elements around it.", unit="pressure", computed=True)
+    vonMisesPerNode = Reals([], "Mean stress around each node.", unit="pressure", computed=True)
     showVonMisesStressPerElement = Bool(False, "Unused.")
     showVonMisesStressPerNodeColorMap = Bool(False, "Unused.")
     vonMisesStressColors = Reals([], "Unused.")

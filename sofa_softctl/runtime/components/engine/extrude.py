@@ -25,10 +25,8 @@ class ExtrudeQuadsAndGenerateHexas(Engine):
 
     isVisible = Bool(True, "Unused: nothing is drawn.")
     scale = Vector(3, [1.0, 1.0, 1.0], "Scale of the surface along x, y and z.", follows="reinit")
-    thicknessIn = Real(
-        0.0, "Distance to the first layer, against the normals.", unit="length", follows="reinit"
-    )
-    thicknessOut = Real(1.0, "End of the layers along them.", unit="length", follows="reinit")
+    thicknessIn = Real(0.0, "Start of layers against normals.", unit="length", follows="reinit")
+    thicknessOut = Real(1.0, "End of layers along normals.", unit="length", follows="reinit")
     numberOfSlices = Int(1, "Layers.", follows="reinit")
     flipNormals = Bool(
         False, "Corners the other way round: positive volumes along the normals.", follows="reinit"

@@ -19,7 +19,7 @@ class CableActuator(CableModel):
 
     inverse_role = InverseRole.ACTUATOR
 
-    applyForce = Bool(True, "If not, compute only.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
     constrainAtTime = Real(0.0, "Time before which no limit holds.", unit="time")
     displayCableLimit = Bool(False, "Draw the cable red at its limit.")

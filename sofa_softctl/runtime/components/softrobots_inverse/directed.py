@@ -26,7 +26,7 @@ class DirectedActuator(LagrangianConstraint):
     minForce = Real(0.0, "Smallest lambda.", unit="lambda of force")
     maxForce = Real(0.0, "Largest lambda.", unit="lambda of force")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
-    applyForce = Bool(True, "If not, compute only.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
 
     def find_nodes(self) -> np.ndarray:
         """Return the nodes.

@@ -49,7 +49,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
     maxForceVariation = Real(0.0, "Largest change of lambda per step.", unit="lambda of force")
     minDisplacement = Real(0.0, "Smallest delta.", unit="length")
     maxDisplacement = Real(0.0, "Largest delta.", unit="length")
-    applyForce = Bool(True, "If not, compute only.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     force = Reals([0.0], "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Reals([], "delta of the last step.", unit="length", read_only=True)
     drawForces = Bool(False, "Draw the forces.")

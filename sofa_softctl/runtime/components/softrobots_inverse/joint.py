@@ -21,7 +21,7 @@ class JointActuator(JointModel):
 
     inverse_role = InverseRole.ACTUATOR
 
-    applyForce = Bool(True, "If not, compute only.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     initEffort = Real(
         0.0, "lambda before the first step.", unit="lambda of force*length", follows="start"
     )

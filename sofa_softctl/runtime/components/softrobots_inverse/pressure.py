@@ -20,7 +20,7 @@ class SurfacePressureActuator(SurfacePressureModel):
 
     inverse_role = InverseRole.ACTUATOR
 
-    applyForce = Bool(True, "If not, compute only.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     initPressure = Real(
         0.0, "lambda before the first step.", unit="lambda of pressure", follows="start"
     )

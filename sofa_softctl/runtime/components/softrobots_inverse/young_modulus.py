@@ -53,7 +53,7 @@ class YoungModulusActuator(LagrangianConstraint):
     minYoung = Real(10.0, "Smallest Young's modulus.", unit="pressure")
     maxYoung = Real(1e5, "Largest Young's modulus.", unit="pressure")
     maxYoungVariationRatio = Real(10.0, "Largest change per step, over the present modulus.")
-    applyForce = Bool(True, "If not, compute only.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     youngModulus = Real(0.0, "Present Young's modulus.", unit="pressure", read_only=True)
 
     def init(self) -> None:
