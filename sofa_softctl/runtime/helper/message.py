@@ -45,6 +45,8 @@ class MessageHandler:
 
 def _emit(level: int, kind: str, arguments: tuple[Any, ...]) -> None:
     """SofaPython3 takes (text) or (emitter, text), and with either a file and a line."""
+    if _MUTED.get():
+        return
     emitter, text = arguments[:2] if len(arguments) in (2, 4) else ("", arguments[0])
     component = emitter if hasattr(emitter, "getPathName") else None
     path = emitter if component is None else component.getPathName()
@@ -83,6 +85,7 @@ def deprecated(*arguments: Any) -> None:
     _emit(logging.WARNING, "Deprecated", arguments)
 
 
+_MUTED: ContextVar[bool] = ContextVar("muted", default=False)
 _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
 _FOUND: ContextVar[list[SceneError] | None] = ContextVar("found", default=None)
 DEFECTS_VARIABLE = "SOFTCTL_SOFA_DEFECTS"
@@ -98,6 +101,16 @@ def warnings_as_errors(value: bool = True) -> Iterator[None]:
         yield
     finally:
         _STRICT.reset(before)
+
+
+@contextmanager
+def muted() -> Iterator[None]:
+    """Drop all messages within it, such as those of a copy, which repeat its scene's."""
+    before = _MUTED.set(True)
+    try:
+        yield
+    finally:
+        _MUTED.reset(before)
 
 
 @contextmanager
