@@ -64,7 +64,7 @@ class TransformEngine(Engine):
     def _rotate(self, points: np.ndarray, q: np.ndarray, inverse: bool) -> None:
         if (q == [0.0, 0.0, 0.0, 1.0]).all():
             return
-        q = conjugate(q) / np.linalg.norm(q) if inverse else q  # as SOFA inverts
+        q = conjugate(q) / np.linalg.norm(q) if inverse else q  # SOFA's inverse
         turns = np.tile(q, (len(points), 1))
         points[:, :3] = rotated(turns, points[:, :3])
         if points.shape[1] == 7:

@@ -22,7 +22,7 @@ MISFIT_MAX = 0.1
 """Largest distance of copied nodes from their positions in the scene, over their size [-]."""
 NOT_GIVEN = 2**32 - 1
 """SOFA's value of an unset node number."""
-_AFFINE_MIN = 8  # of which an affine map does not fit any by chance
+_AFFINE_MIN = 8  # points; an affine map does not fit this many by chance
 
 
 class CopyMapping(Mapping):

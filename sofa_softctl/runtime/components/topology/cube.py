@@ -31,7 +31,7 @@ class CubeTopology(MeshTopology):
     min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length", follows="start")
     max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length", follows="start")
 
-    nodes = Topology.nodes  # those that no element uses, too
+    nodes = Topology.nodes  # including vertices that no element uses
 
     def assign(self, values: Mapping[str, Any]) -> None:
         """Set Data, with the corners also as xmin, ymin, ... zmax."""

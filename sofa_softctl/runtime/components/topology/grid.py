@@ -53,7 +53,7 @@ class GridTopology(GeneratedTopology):
         """Generate vertices and elements."""
         n = self.resolution()
         position = self.position
-        position.get()  # what it links to, such as a state that gets its nodes from here
+        position.get()  # follow its link first, such as to a state that gets its nodes from here
         self._nodes = self.points(_steps(n))
         position.set(self._nodes if self.computePointList.get() else self._nodes[:0])
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))

@@ -222,7 +222,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
                 "template='Rigid3'."
             )
         poses = frames.position.get()
-        if not len(source.position.get()):  # its vertices are those that edges name
+        if not len(source.position.get()):  # its vertices are named by edges
             poses = poses[: source.elements("edges").max(initial=-1) + 1]
         radius, focal = self.radius.get(), self.radiusFocal.get()
         y, z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
