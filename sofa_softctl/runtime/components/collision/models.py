@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class CollisionModel(SingleStateComponent):
-    """Elements of a state that can touch those of others."""
+    """Elements of a state that can touch other elements."""
 
     category: ClassVar[str] = "collision model"
     corners: ClassVar[int]
@@ -43,41 +43,39 @@ class CollisionModel(SingleStateComponent):
         aliases=("contactDistance",), follows="start",
     )  # fmt: skip
     contactStiffness = Real(
-        10.0,
-        "Factor of the stiffness of penalty contacts, that of the other model is the second; 0: no "
-        "contacts.",
+        10.0, "Stiffness of penalty contacts, times the other model's; 0 for no contacts."
     )
     contactFriction = Real(0.0, "Unused: for penalty contacts.")
     contactRestitution = Real(0.0, "Unused.")
-    contactResponse = Text("", "Kind of contact, instead of that of the CollisionResponse.")
+    contactResponse = Text("", "Kind of contact, instead of the CollisionResponse's.")
     color = Color([1.0, 0.0, 0.0, 1.0], "Color.")
     group = Integers([], "Models of a common group do not touch.")
-    numberOfContacts = UInt(0, "Other models that it touches in this step.", read_only=True)
+    numberOfContacts = UInt(0, "Number of models that it touches in this step.", read_only=True)
     topology = LinkType("Topology that holds the elements; the node's own by default.")
 
     @property
     def rank(self) -> float:
-        """Of two models the one of higher rank comes first in a pair."""
+        """Order in a pair: the model of higher rank comes first."""
         return self.corners
 
     @cached_property
     def state(self) -> MechanicalState:
-        """See SingleStateComponent.
+        """The state of the elements' nodes.
 
         Raises:
-            SceneError: it is of bodies or joints, and the model of points alone.
+            SceneError: it has bodies or joints, and the model needs points.
         """
-        found = self._find_state()
-        if found is not None and found.kind.name not in self.acts_on:
+        candidate = self._find_state()
+        if candidate is not None and candidate.kind.name not in self.acts_on:
             raise self.fault(
-                f"needs points, but {found.describe()} has the template "
-                f"{found.getTemplateName()}: put the model into a child node with a Vec3 "
+                f"needs points, but {candidate.describe()} has the template "
+                f"{candidate.getTemplateName()}: put the model into a child node with a Vec3 "
                 "MechanicalObject and a RigidMapping."
             )
         return super().state
 
     def prepare(self) -> None:
-        """Find the elements and what lies around them."""
+        """Find the elements and their neighbours."""
         self.elements = np.ascontiguousarray(self.find_elements(), dtype=np.int64)
         self.reach = self.find_reach()
         if self.reach.min(initial=0.0) < 0.0:
@@ -88,47 +86,47 @@ class CollisionModel(SingleStateComponent):
             problem = f"has moving=False, but {self.state.describe()} moves: contacts are sought"
             complain(self, self.fault(f"{problem} where it was at first. Leave 'moving' out."))
         self._boxes: np.ndarray | None = None
-        self._joined: dict[int, np.ndarray] = {}
+        self._joined_codes: dict[int, np.ndarray] = {}
         self._surface = self._build()
 
     def find_elements(self) -> np.ndarray:
-        """Nodes of each element, shape (m, corners)."""
+        """Return the nodes of each element, shape (m, corners)."""
         raise NotImplementedError
 
     def find_reach(self) -> np.ndarray:
-        """Thickness of each element beside the distances of the method, shape (m,)."""
+        """Return the thickness of each element, to add to the method's distances, shape (m,)."""
         return np.full(len(self.elements), self.proximity.get())
 
     def body_radius(self, element: np.ndarray) -> np.ndarray:
-        """Radius of elements that are spheres on bodies, 0 of others, shape (k,)."""
+        """Return the radius of spheres on bodies, and 0 of other elements, shape (k,)."""
         return np.zeros(len(element))
 
     def find_topology(self) -> Any:
-        """The topology that holds the elements, None if there is none."""
-        found = self._links["topology"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = self._context.find_upward("topology")
-        return found
+        """Return the topology that holds the elements, or None."""
+        topology = self._links["topology"].getLinkedBase()
+        if topology is None and self._context is not None:
+            topology = self._context.find_upward("topology")
+        return topology
 
     def need_topology(self) -> Topology:
-        """The topology that holds the elements.
+        """Return the topology that holds the elements.
 
         Raises:
-            SceneError: there is none.
+            SceneError: there is no topology.
         """
-        found = self.find_topology()
-        if found is None:
+        topology = self.find_topology()
+        if topology is None:
             raise self.fault("needs a topology in its node or above, such as a MeshTopology.")
-        assert isinstance(found, Topology)
-        return found
+        assert isinstance(topology, Topology)
+        return topology
 
     def _build(self) -> Surface:
         topology, count = self.find_topology(), self.state.count
         if topology is not None and topology.count != count:
-            topology = None  # of the body that carries these points
-        none = np.empty((0, 3), dtype=np.int64)
-        triangles = topology.elements("triangles") if topology is not None else none
-        edges = topology.elements("edges") if topology is not None else none[:, :2]
+            topology = None  # it belongs to the body that carries these points
+        empty = np.empty((0, 3), dtype=np.int64)
+        triangles = topology.elements("triangles") if topology is not None else empty
+        edges = topology.elements("edges") if topology is not None else empty[:, :2]
         flags = np.zeros(len(self.elements), np.int64)
         if self.corners == 3:
             flags = corner_flags(count, self.elements)
@@ -139,60 +137,60 @@ class CollisionModel(SingleStateComponent):
             flags=flags,
             **neighbours(count, triangles, edges)._asdict(),
             both_sides=self.touches_both_sides(),
-            filtered=self.filtered(),
+            filtered=self.needs_outward(),
         )
 
     def carriers(
         self, element: np.ndarray, weight: np.ndarray, point: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes that carry points of elements, and their weights, shapes (p, k).
+        """Return the nodes that carry points of elements, and their weights, shapes (p, k).
 
         Args:
-            element: Of each point, shape (p,).
-            weight: In the element's nodes [-], shape (p, 3).
-            point: Where the points are [length], shape (p, 3).
+            element: Element of each point, shape (p,).
+            weight: Weights of the element's nodes [-], shape (p, 3).
+            point: Positions of the points [length], shape (p, 3).
         """
         del point
         return self.elements[element], weight[:, : self.elements.shape[1]]
 
     def touches_both_sides(self) -> bool:
-        """Whether the surface can be touched from inside."""
+        """Return True if contacts from inside count."""
         return False
 
-    def filtered(self) -> bool:
-        """Whether contacts must leave the surface outwards."""
+    def needs_outward(self) -> bool:
+        """Return True if contacts must leave the surface outwards."""
         return True
 
-    def places(self) -> np.ndarray:
-        """Where the nodes are at present, shape (n, 3)."""
+    def positions(self) -> np.ndarray:
+        """Return the present positions of the nodes, shape (n, 3)."""
         return np.ascontiguousarray(self.state.position.get()[:, :3])
 
     def surface(self) -> Surface:
-        """The elements at the present position."""
-        return self._surface._replace(x=self.places())
+        """Return the elements at the present positions."""
+        return self._surface._replace(x=self.positions())
 
     def boxes(self) -> np.ndarray:
-        """Box around each element, its reach included, shape (m, 6)."""
+        """Return the box around each element and its reach, shape (m, 6)."""
         if self._boxes is None or self.moving.get():
-            self._boxes = element_boxes(self.places(), self.elements, self.reach)
+            self._boxes = element_boxes(self.positions(), self.elements, self.reach)
         return self._boxes
 
-    def joined(self, one: np.ndarray, two: np.ndarray, chain: int) -> np.ndarray:
-        """Whether nodes are the same, or joined by at most `chain` edges of the surface."""
-        if chain not in self._joined:
-            self._joined[chain] = joined_nodes(self.state.count, self._surface.edges, chain)
-        known = self._joined[chain]
-        code = one * self.state.count + two
-        return known[np.searchsorted(known, code).clip(max=len(known) - 1)] == code
+    def are_joined(self, first: np.ndarray, second: np.ndarray, chain: int) -> np.ndarray:
+        """Return True for nodes that are equal, or joined by at most `chain` edges."""
+        if chain not in self._joined_codes:
+            self._joined_codes[chain] = joined_nodes(self.state.count, self._surface.edges, chain)
+        codes = self._joined_codes[chain]
+        code = first * self.state.count + second
+        return codes[np.searchsorted(codes, code).clip(max=len(codes) - 1)] == code
 
-    def touches(self, other: CollisionModel) -> bool:
-        """Whether the two may touch at all: nodes, groups, and who is simulated."""
-        if not (self.simulated.get() or other.simulated.get()):
+    def touches(self, model: CollisionModel) -> bool:
+        """Return True if nodes, groups and `simulated` let the two models touch."""
+        if not (self.simulated.get() or model.simulated.get()):
             return False
-        if self._context is other._context:
-            return self.selfCollision.get() and other.selfCollision.get()
-        mine, others = self.group.get(), other.group.get()
-        return not (len(mine) and len(others) and set(mine.tolist()) & set(others.tolist()))
+        if self._context is model._context:
+            return self.selfCollision.get() and model.selfCollision.get()
+        mine, theirs = self.group.get(), model.group.get()
+        return not (len(mine) and len(theirs) and set(mine.tolist()) & set(theirs.tolist()))
 
 
 class PointCollisionModel(CollisionModel):
@@ -213,8 +211,8 @@ class PointCollisionModel(CollisionModel):
     def touches_both_sides(self) -> bool:
         return self.bothSide.get()
 
-    def filtered(self) -> bool:
-        """Points without lines beside them are not filtered, as in SOFA."""
+    def needs_outward(self) -> bool:
+        """Return True if the node has lines as well, as in SOFA."""
         assert self._context is not None
         models = self._context.of("collision model")
         return any(isinstance(model, LineCollisionModel) for model in models)
@@ -249,7 +247,7 @@ class TriangleCollisionModel(CollisionModel):
     useCurvature = Bool(False, "Unused.")
 
     def find_elements(self) -> np.ndarray:
-        """Triangles with an area; others cannot be touched; warns of them."""
+        """Return the triangles that have an area, with a warning about others."""
         topology = self.need_topology()
         quads = topology.quads.get().reshape(-1, 4)
         triangles = topology.elements("triangles").reshape(-1, 3)
@@ -272,20 +270,20 @@ class TriangleCollisionModel(CollisionModel):
     def carriers(
         self, element: np.ndarray, weight: np.ndarray, point: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """See CollisionModel; of half a quadrilateral all four nodes, bilinearly."""
+        """Return nodes and weights; points of quadrilaterals have four nodes, bilinearly."""
         nodes, weights = super().carriers(element, weight, point)
         quads = self._quads[element]
-        halves = quads[:, 0] >= 0
-        if not halves.any():
+        in_quad = quads[:, 0] >= 0
+        if not in_quad.any():
             return nodes, weights
         nodes = np.column_stack([nodes, nodes[:, 0]])
         weights = np.column_stack([weights, np.zeros(len(weights))])
-        nodes[halves] = quads[halves]
-        x = self.places()[quads[halves]]
+        nodes[in_quad] = quads[in_quad]
+        x = self.positions()[quads[in_quad]]
         a, b = x[:, 1] - x[:, 0], x[:, 3] - x[:, 0]
         base = np.stack([a, b, np.cross(a, b)], axis=2)
-        u, v, _ = np.linalg.solve(base, (point[halves] - x[:, 0])[:, :, None])[:, :, 0].T
-        weights[halves] = np.column_stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v])
+        u, v, _ = np.linalg.solve(base, (point[in_quad] - x[:, 0])[:, :, None])[:, :, 0].T
+        weights[in_quad] = np.column_stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v])
         return nodes, weights
 
     @override
@@ -294,7 +292,7 @@ class TriangleCollisionModel(CollisionModel):
 
 
 class SphereCollisionModel(CollisionModel):
-    """A sphere around every node of the state; contacts push a body at its surface, and turn it."""
+    """A sphere around every node of the state; contacts push and turn a body at its surface."""
 
     follows_otherwise = {"proximity": "step"}
     aliases = ("Sphere", "SphereModel")
@@ -305,13 +303,13 @@ class SphereCollisionModel(CollisionModel):
         1.0, "Radius of every sphere.", unit="length", aliases=("defaultRadius",), follows="start"
     )
     listRadius = Reals(
-        [], "Radius of each sphere, instead.", unit="length", optional_link=True, follows="start"
+        [], "Radius of each sphere.", unit="length", optional_link=True, follows="start"
     )
     showImpostors = Bool(True, "Unused.")
 
     @property
     def rank(self) -> float:
-        """Before points."""
+        """Rank above points."""
         return self.corners + 0.5
 
     @override
@@ -319,13 +317,13 @@ class SphereCollisionModel(CollisionModel):
         return np.arange(self.state.count)[:, None]
 
     def find_reach(self) -> np.ndarray:
-        """See CollisionModel; spheres beyond the end of listRadius have the common radius."""
-        given, count = self.listRadius.get(), len(self.elements)
-        if len(given) and len(given) != count:
-            problem = f"has {len(given)} numbers in 'listRadius' for {count} spheres."
+        """Return the radii and thickness; `radius` counts beyond the end of `listRadius`."""
+        radii, count = self.listRadius.get(), len(self.elements)
+        if len(radii) and len(radii) != count:
+            problem = f"has {len(radii)} numbers in 'listRadius' for {count} spheres."
             complain(self, self.fault(problem))
         radius = np.full(count, self.radius.get())
-        radius[: len(given)] = given[:count]
+        radius[: len(radii)] = radii[:count]
         self.listRadius.set(radius)
         return radius + self.proximity.get()
 
@@ -335,5 +333,5 @@ class SphereCollisionModel(CollisionModel):
         return on_body * (self.reach[element] - self.proximity.get())
 
     @override
-    def filtered(self) -> bool:
+    def needs_outward(self) -> bool:
         return False

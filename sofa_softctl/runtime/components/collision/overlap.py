@@ -36,11 +36,11 @@ class Overlap(NamedTuple):
     """Relative position of a body and a surface."""
 
     depth: np.ndarray
-    """How far each point is beyond the surface [length], shape (m,). 0: it is not."""
+    """Depth of each point behind the surface [length], shape (m,), or 0."""
     touching: np.ndarray
-    """Which points lie on the surface, bool (m,)."""
+    """True for points on the surface, shape (m,)."""
     crossing: int
-    """Edges that go through it."""
+    """Number of edges that go through the surface."""
 
 
 class Sunk(NamedTuple):
@@ -55,7 +55,7 @@ class Sunk(NamedTuple):
     point_count: int
     """Number of its points."""
     depth: float
-    """Distance of the deepest of them from the surface [length]."""
+    """Distance of the deepest point from the surface [length]."""
 
 
 def sunk_bodies(
@@ -63,12 +63,12 @@ def sunk_bodies(
     may_push: Callable[[CollisionModel, CollisionModel], bool],
     method: Intersection,
 ) -> list[Sunk]:
-    """Return the bodies with points on the wrong side of the surface of another, now.
+    """Return the bodies with points on the wrong side of another's present surface.
 
     Args:
         models: The collision models of a scene.
-        may_push: Returns True if contacts between two of them would push.
-        method: How contacts are found.
+        may_push: Returns True if contacts between two models would push.
+        method: Intersection method of the scene.
     """
     sunk = []
     for around, body in _meetings(models, may_push):
@@ -85,14 +85,14 @@ def warn_of_overlap(
 ) -> None:
     """Warn of each body with points on the wrong side of the surface of another, or on it.
 
-    The wrong side is the inside of a closed surface. Of an open one, such as a plane of two
-    triangles, it is the back as far as contacts are looked for, and beyond that for a body that
-    goes through it. What lies wholly behind an open surface, and not near it, is meant to.
+    The wrong side is the inside of a closed surface. For an open one, such as a plane of two
+    triangles, it is the back within the alarm distance, and further for a body that goes through
+    it. A body that lies wholly behind an open surface, and not near it, is accepted.
 
     Args:
         models: The collision models of a scene.
-        may_push: Whether contacts between two of them would push.
-        method: How contacts are found.
+        may_push: Returns True if contacts between two models would push.
+        method: Intersection method of the scene.
     """
     crossed: list[tuple[CollisionModel, CollisionBody, int]] = []
     named: set[frozenset[int]] = set()
@@ -117,89 +117,89 @@ def warn_of_overlap(
 
 def _overlap(around: CollisionModel, body: CollisionBody, method: Intersection) -> Overlap:
     x, triangles = around.surface().x, around.elements
-    same = SAME * float(np.linalg.norm(np.ptp(x[triangles].reshape(-1, 3), axis=0)))
+    eps = SAME * float(np.linalg.norm(np.ptp(x[triangles].reshape(-1, 3), axis=0)))
     alarm = method.alarmDistance.get()
-    height = _heights(around, body, alarm, same)
-    touching = np.abs(height) <= same
+    height = _heights(around, body, alarm, eps)
+    touching = np.abs(height) <= eps
     depth = np.zeros(len(body.nodes))
     one_sided = not around.touches_both_sides()
-    closed = _encloses(around)
+    closed = _is_closed_outwards(around)
     if one_sided:
-        behind = height < -same
+        behind = height < -eps
         depth[behind] = -height[behind]
     if one_sided and closed:
         depth = np.maximum(depth, _depths(body.x[body.nodes], x, triangles))
         depth[touching] = 0.0
     elif one_sided and not len(body.edges) and _is_carried(body):
-        depth = np.maximum(depth, _behind_and_in_front(around, body, same))
-    beyond, crossing = _beyond(around, body, same)
+        depth = np.maximum(depth, _behind_and_in_front(around, body, eps))
+    is_behind, crossing = _behind(around, body, eps)
     if not (one_sided and closed):
-        missed = beyond[body.nodes] & (depth == 0.0) & ~touching
+        missed = is_behind[body.nodes] & (depth == 0.0) & ~touching
         depth[missed] = distances(np.ascontiguousarray(body.x[body.nodes[missed]]), x, triangles)
     return Overlap(depth, touching, crossing)
 
 
-def _encloses(around: CollisionModel) -> bool:
-    """Whether a surface is closed and faces outwards; one that faces inwards holds what it has."""
+def _is_closed_outwards(around: CollisionModel) -> bool:
+    """Return True if a surface is closed and faces outwards, not inwards like a container."""
     if not is_closed(around.elements):
         return False
     a, b, c = (around.surface().x[around.elements[:, k]] for k in range(3))
     return float(np.einsum("tc,tc->", a - a[0], np.cross(b - a[0], c - a[0]))) > 0.0
 
 
-def _heights(around: CollisionModel, body: CollisionBody, alarm: float, same: float) -> np.ndarray:
-    """See `heights`: of points near enough for contacts to be looked for, else nan, shape (m,)."""
+def _heights(around: CollisionModel, body: CollisionBody, alarm: float, eps: float) -> np.ndarray:
+    """Return the `heights` of points within the alarm distance, else nan, shape (m,)."""
     points = np.ascontiguousarray(body.x[body.nodes])
-    own = np.arange(len(points))[:, None]
+    numbers = np.arange(len(points))[:, None]
     x = around.surface().x
-    near = candidate_pairs(
+    pairs = candidate_pairs(
         element_boxes(x, around.elements, around.reach + alarm),
-        element_boxes(points, own, body.reach),
+        element_boxes(points, numbers, body.reach),
     )
-    found = heights(points, x, around.elements, *rims(around.elements), near, same)
+    signed = heights(points, x, around.elements, *rims(around.elements), pairs, eps)
     reach = alarm + body.reach + around.reach.max(initial=0.0)
-    return np.where(np.abs(found) < reach, found, np.nan)
+    return np.where(np.abs(signed) < reach, signed, np.nan)
 
 
-def _behind_and_in_front(around: CollisionModel, body: CollisionBody, same: float) -> np.ndarray:
-    """Depth of points behind a surface, however far, if others are in front of it, shape (m,)."""
-    height = _heights(around, body, np.inf, same)
-    return np.where((height < -same) & (height > same).any(), -height, 0.0)
+def _behind_and_in_front(around: CollisionModel, body: CollisionBody, eps: float) -> np.ndarray:
+    """Return the depths behind a surface, at any distance, if other points are in front of it."""
+    height = _heights(around, body, np.inf, eps)
+    return np.where((height < -eps) & (height > eps).any(), -height, 0.0)
 
 
 def _depths(points: np.ndarray, x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """See `depths`; only points in the box around the surface can lie inside."""
+    """Return the `depths`; only points in the box around the surface can lie inside."""
     corners = x[triangles].reshape(-1, 3)
-    near = ((points > corners.min(axis=0)) & (points < corners.max(axis=0))).all(axis=1)
-    found = np.zeros(len(points))
-    found[near] = depths(np.ascontiguousarray(points[near]), x, triangles)
-    return found
+    is_near = ((points > corners.min(axis=0)) & (points < corners.max(axis=0))).all(axis=1)
+    result = np.zeros(len(points))
+    result[is_near] = depths(np.ascontiguousarray(points[is_near]), x, triangles)
+    return result
 
 
-def _beyond(around: CollisionModel, body: CollisionBody, same: float) -> tuple[np.ndarray, int]:
-    """Nodes that lie beyond a surface which edges of their body go through, and those edges' count.
+def _behind(around: CollisionModel, body: CollisionBody, eps: float) -> tuple[np.ndarray, int]:
+    """Return nodes behind a surface that edges of their body cross, and the count of the edges.
 
-    Beyond are the ends of these edges behind the surface, and what other edges join to them, but
-    not what is joined to an end in front as well: that goes around the border.
+    Behind are the rear ends of these edges, and all nodes that other edges join to them, except
+    nodes that are joined to a front end as well: these go around the border.
     """
     x, edges = around.surface().x, body.edges
-    none = np.zeros(len(body.x), dtype=bool)
+    nothing = np.zeros(len(body.x), dtype=bool)
     pairs = candidate_pairs(
         element_boxes(x, around.elements, np.zeros(len(around.elements))),
         element_boxes(body.x, edges, np.zeros(len(edges))) if len(edges) else np.empty((0, 6)),
     )
-    end = crossings(body.x, edges, x, around.elements, pairs, same)
+    end = crossings(body.x, edges, x, around.elements, pairs, eps)
     crossed, end = pairs[end > 0, 1], end[end > 0] - 1
     if not len(crossed):
-        return none, 0
-    kept = np.delete(edges, crossed, axis=0)
-    joined = sparse.coo_array((np.ones(len(kept)), kept.T), shape=(len(body.x), len(body.x)))
-    _, part = sparse.csgraph.connected_components(joined, directed=False)
+        return nothing, 0
+    intact = np.delete(edges, crossed, axis=0)
+    graph = sparse.coo_array((np.ones(len(intact)), intact.T), shape=(len(body.x), len(body.x)))
+    _, part = sparse.csgraph.connected_components(graph, directed=False)
     behind, front = edges[crossed, end], edges[crossed, 1 - end]
-    only = ~np.isin(part, part[front])
-    beyond = np.isin(part, part[behind]) & only
-    beyond[behind] = True
-    return beyond, len(np.unique(crossed))
+    is_enclosed = ~np.isin(part, part[front])
+    is_behind = np.isin(part, part[behind]) & is_enclosed
+    is_behind[behind] = True
+    return is_behind, len(np.unique(crossed))
 
 
 # -- bodies ---------------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ def _beyond(around: CollisionModel, body: CollisionBody, same: float) -> tuple[n
 def _meetings(
     models: list[CollisionModel], may_push: Callable[[CollisionModel, CollisionModel], bool]
 ) -> Iterator[tuple[CollisionModel, CollisionBody]]:
-    """Each surface of triangles with each body that it may push."""
-    bodies = _by_node(models)
+    """Yield each surface of triangles with each body that it may push."""
+    bodies = _group_by_node(models)
     for around in (model for model in models if model.corners == 3 and len(model.elements)):
         for group in bodies:
             pushed = [model for model in group if may_push(around, model)]
@@ -217,15 +217,15 @@ def _meetings(
                 yield around, _body(pushed)
 
 
-def _by_node(models: list[CollisionModel]) -> list[list[CollisionModel]]:
-    found: dict[int, list[CollisionModel]] = {}
+def _group_by_node(models: list[CollisionModel]) -> list[list[CollisionModel]]:
+    groups: dict[int, list[CollisionModel]] = {}
     for model in models:
-        found.setdefault(id(model._context), []).append(model)
-    return list(found.values())
+        groups.setdefault(id(model._context), []).append(model)
+    return list(groups.values())
 
 
 def _body(models: list[CollisionModel]) -> CollisionBody:
-    x = models[0].places()
+    x = models[0].positions()
     reach = np.zeros(len(x))
     edges = [models[0]._surface.edges]
     for model in models:
@@ -236,7 +236,7 @@ def _body(models: list[CollisionModel]) -> CollisionBody:
 
 
 def _is_carried(body: CollisionBody) -> bool:
-    """Whether a mapping carries the points, so that they move as one body."""
+    """Return True if a mapping carries the points, so that they move as one body."""
     assert body.model._context is not None
     return bool(body.model._context.of("mapping"))
 
@@ -244,9 +244,9 @@ def _is_carried(body: CollisionBody) -> bool:
 # -- words ----------------------------------------------------------------------------------------
 
 
-def _describe(around: CollisionModel, body: CollisionBody, found: Overlap, keep: float) -> str:
-    """Text on points on the wrong side, or on the surface; empty if there are none."""
-    count, touching = np.count_nonzero(found.depth), np.count_nonzero(found.touching)
+def _describe(around: CollisionModel, body: CollisionBody, overlap: Overlap, keep: float) -> str:
+    """Describe points on the wrong side or on the surface, or return ""."""
+    count, touching = np.count_nonzero(overlap.depth), np.count_nonzero(overlap.touching)
     points = f"of {len(body.nodes)} points of {body.model.state.describe()} start"
     group = "if they belong into each other, give their models a common 'group'."
     if not count and not touching:
@@ -255,16 +255,17 @@ def _describe(around: CollisionModel, body: CollisionBody, found: Overlap, keep:
         return (
             f"{touching} {points} exactly on {around.describe()}: touching points have no "
             "direction between them, so contacts push them anywhere. Move one of them by more than "
-            f"contactDistance, {keep + _widest(body, found.touching):.3g}; {group}"
+            f"contactDistance, {keep + _widest(body, overlap.touching):.3g}; {group}"
         )
-    closed = _encloses(around)
-    where = "inside" if closed else "behind"
+    closed = _is_closed_outwards(around)
+    side = "inside" if closed else "behind"
     facing = "" if closed else ", on the side that its triangles face away from"
-    deepest = float(found.depth.max())
+    deepest = float(overlap.depth.max())
+    step = deepest + keep + _widest(body, overlap.depth > 0.0)
     return (
-        f"{count} {points} {where} {around.describe()}{facing}, up to {deepest:.3g} deep: contacts "
+        f"{count} {points} {side} {around.describe()}{facing}, up to {deepest:.3g} deep: contacts "
         "do not push them out, or push the wrong way. Move one of them by more than that plus "
-        f"contactDistance, {deepest + keep + _widest(body, found.depth > 0.0):.3g} in all; {group}"
+        f"contactDistance, {step:.3g} in all; {group}"
     )
 
 

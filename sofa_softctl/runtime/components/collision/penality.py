@@ -18,24 +18,24 @@ from sofa_softctl.runtime.components.state.mechanical_object import MechanicalOb
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 
-OF_A_STEP = ("near", "identity", "contact_distance", "stiffness")
-"""Attributes that belong to a step."""
+STEP_ATTRIBUTES = ("near", "identity", "contact_distance", "stiffness")
+"""Attributes of one step."""
 
 
 class PenalityContactForceField(BlockForceField):
-    """f = k (d - u . n) n where that pushes, u from the first point of a contact to the second.
+    """f = k (d - u . n) n if that pushes, with u from the first point of a contact to the second.
 
-    Made by the collision pipeline, one for each pair of models that touches; without friction. d is
-    the distance that contacts keep, n their direction when they were found, and k the product of
-    the models' contactStiffness divided by d. The points are fixed in their elements during the
-    step; see Intersection.nearest_of_each for which contacts count. Spheres on bodies push their
-    centres, as a normal force does that passes through them.
+    The collision pipeline creates one per pair of models that touch, without friction. d is the
+    distance that contacts keep, n their direction at detection, and k the product of the models'
+    contactStiffness divided by d. The points are fixed in their elements during the step;
+    Intersection.nearest_of_each selects the contacts. Spheres on bodies push the bodies' centres,
+    since normal forces pass through them.
 
-    It is SOFA's with an iterative linear solver; of contacts on lines and triangles the matrix of
-    SOFA's direct solvers has only a part, and bodies are thrown off.
+    It equals SOFA's component with an iterative linear solver. The matrix of SOFA's direct solvers
+    has only a part of contacts on lines and triangles, and bodies are thrown off.
 
-    As in SOFA contacts of two bodies that are both simulated stand in the pipeline's node: below an
-    integrator they act implicitly, above it as forces from outside, and there not at all under
+    As in SOFA, contacts of two simulated bodies are in the pipeline's node: below an integrator
+    they act implicitly, above it as external forces, and there not at all under
     FreeMotionAnimationLoop.
     """
 
@@ -46,49 +46,51 @@ class PenalityContactForceField(BlockForceField):
     object2 = LinkType("State of the second body.", kind="state")
 
     def connect(self, first: CollisionModel, second: CollisionModel) -> None:
-        """Say which models touch."""
+        """Set the two models."""
         self.models = (first, second)
         self._links["object1"].setLinkedBase(first.state)
         self._links["object2"].setLinkedBase(second.state)
         self._initialised = True
 
-    def touch(self, near: Proximities, contact_distance: float, identity: np.ndarray) -> None:
-        """Take over the contacts of this step; see UnilateralLagrangianConstraint."""
+    def set_contacts(
+        self, hits: Proximities, contact_distance: float, identity: np.ndarray
+    ) -> None:
+        """Set the contacts of this step, as in UnilateralLagrangianConstraint."""
         first, second = self.models
-        self.near, self.identity = near, identity
-        reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
+        self.near, self.identity = hits, identity
+        reach = first.reach[hits.element[:, 0]] + second.reach[hits.element[:, 1]]
         self.contact_distance = d = contact_distance + reach
         stiffness = first.contactStiffness.get() * second.contactStiffness.get()
-        # SOFA counts from the surface of a sphere on a body, but from the centre of one on a point.
-        d = d - first.body_radius(near.element[:, 0]) - second.body_radius(near.element[:, 1])
+        # SOFA measures from the surface of a sphere on a body, but from the centre on a point.
+        d = d - first.body_radius(hits.element[:, 0]) - second.body_radius(hits.element[:, 1])
         self.stiffness = stiffness / np.where(d != 0.0, d, 1.0)
-        self._points.place_between(self.models, near)
+        self._points.set_hits(self.models, hits)
         nodes = np.arange(len(d))
         self.set_pairs(nodes, nodes)
 
     def contacts(self) -> dict[str, Any]:
-        """The contacts of this step, for `take_over`."""
-        return {name: vars(self)[name] for name in OF_A_STEP}  # new ones in each step
+        """Return the contacts of this step, for `take_over`."""
+        return {name: vars(self)[name] for name in STEP_ATTRIBUTES}  # created in each step
 
     def take_over(self, contacts: dict[str, Any]) -> None:
-        """Restore what `contacts` gave."""
+        """Restore the result of `contacts`."""
         vars(self).update(contacts)
-        self._points.place_between(self.models, self.near)
+        self._points.set_hits(self.models, self.near)
         nodes = np.arange(self.contact_count)
         self.set_pairs(nodes, nodes)
 
     @property
     def contact_count(self) -> int:
-        """Contacts in this step."""
+        """Number of contacts in this step."""
         return len(self.near.distance)
 
     def gaps(self) -> np.ndarray:
         """Return the present distances of points along the normals of their contacts [length].
 
-        Below 0 a point has passed the other surface in this step: the next contact there pushes it
-        further through. Of spheres on bodies inf, whose surfaces may overlap.
+        Below 0, a point has passed the other surface in this step, and the next contact pushes it
+        further through. Spheres on bodies have inf, since their surfaces may overlap.
         """
-        self._points.follow()
+        self._points.read_states()
         gaps = np.einsum("ni,ni->n", self.state.position.get(), self.near.normal)
         for side, model in enumerate(self.models):
             gaps[model.body_radius(self.near.element[:, side]) > 0.0] = np.inf
@@ -100,7 +102,7 @@ class PenalityContactForceField(BlockForceField):
 
     @cached_property
     def state(self) -> MechanicalState:  # type: ignore[override]
-        """The vectors from first to second points."""
+        """State of the vectors from first to second points."""
         return self._points.child
 
     @override
@@ -109,7 +111,7 @@ class PenalityContactForceField(BlockForceField):
 
     @override
     def add_force(self, force: np.ndarray) -> None:
-        self._points.follow()
+        self._points.read_states()
         normal = self.near.normal
         u = self.state.position.get()
         depth = self.contact_distance - np.einsum("ni,ni->n", u, normal)
@@ -120,7 +122,7 @@ class PenalityContactForceField(BlockForceField):
 
 
 class ContactPoints(Mapping):
-    """A state, in no node of the graph, of the vectors from first to second points of contacts."""
+    """Maps to a state outside the graph: the vectors from first to second points of contacts."""
 
     def __init__(self, name: str, states: list[MechanicalState]) -> None:
         self._context = None
@@ -140,28 +142,28 @@ class ContactPoints(Mapping):
     def mechanical(self) -> bool:
         return True
 
-    def place_between(self, models: Sequence[CollisionModel], near: Proximities) -> None:
-        """Take over the points of contacts."""
-        count = len(near.distance)
-        found = []
+    def set_hits(self, models: Sequence[CollisionModel], hits: Proximities) -> None:
+        """Set the points of contacts."""
+        count = len(hits.distance)
+        blocks = []
         for side, model in enumerate(models):
             nodes, weights = model.carriers(
-                near.element[:, side], near.weight[:, side], near.point[:, side]
+                hits.element[:, side], hits.weight[:, side], hits.point[:, side]
             )
             weights = (-1.0, 1.0)[side] * weights
-            kept = weights != 0.0
+            is_used = weights != 0.0
             row = np.broadcast_to(np.arange(count)[:, None], nodes.shape)
             state = model.state
-            places = (row[kept], nodes[kept] * (state.deriv_size // 3))
+            places = (row[is_used], nodes[is_used] * (state.deriv_size // 3))
             shape = (count, state.block_count)
-            found.append(sparse.coo_array((weights[kept], places), shape=shape).tocsr())
-        self._jacobians = found if len(self.drivers) == 2 else [sparse.csr_array(sum(found))]
+            blocks.append(sparse.coo_array((weights[is_used], places), shape=shape).tocsr())
+        self._jacobians = blocks if len(self.drivers) == 2 else [sparse.csr_array(sum(blocks))]
         self._transposed = [sparse.csr_array(jacobian.T) for jacobian in self._jacobians]
         self.child.resize(np.zeros((count, 3)))
-        self.follow()
+        self.read_states()
 
-    def follow(self) -> None:
-        """Take over positions and velocities of both bodies."""
+    def read_states(self) -> None:
+        """Apply the mapping to positions and velocities of both bodies."""
         for name in ("position", "velocity"):
             parts = [driver._data[name].get() for driver in self.drivers]
             self.apply_from(parts, self.child._data[name].get())
@@ -176,17 +178,17 @@ class ContactPoints(Mapping):
         self.apply_from(vs, out)
 
     def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
-        """See Mapping; a state that nothing moves feels nothing."""
+        """Add forces to the states, except those that nothing moves."""
         for out, driver, transposed in zip(outs, self.drivers, self._transposed, strict=True):
             if id(driver) not in self.outside:
                 out += (transposed @ force).reshape(out.shape)
 
     @override
     def weights(self, driver: int = 0) -> Weights:
-        found = self._jacobians[driver]
-        return found.indptr, found.indices, found.data
+        jacobian = self._jacobians[driver]
+        return jacobian.indptr, jacobian.indices, jacobian.data
 
 
 def _in_rows(vectors: np.ndarray) -> np.ndarray:
-    """Vectors of points (n, 3) as they are; of bodies the centre, then the rest, in rows of 3."""
+    """Return vectors of points (n, 3) unchanged; of bodies linear and angular part as rows of 3."""
     return vectors if vectors.shape[1] == 3 else vectors[:, :6].reshape(-1, 3)

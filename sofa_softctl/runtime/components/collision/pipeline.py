@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,9 +23,9 @@ from sofa_softctl.runtime.helper.message import keeps_sofa_defects, not_negative
 from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities, without_duplicates
 
-WIDER = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
-SAME = 1e-8
-"""Sum of squared distances below which two contacts of a pair of models are one, as in SOFA."""
+BOX_GROWTH = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+DUPLICATE_TOLERANCE = 1e-8
+"""Largest sum of squared distances of duplicate contacts [length^2], as in SOFA."""
 
 PARTS = {
     "broad phase": "BruteForceBroadPhase",
@@ -35,20 +36,20 @@ PARTS = {
 """Parts of a pipeline by their category, and the component to add for each."""
 
 Pair = tuple[CollisionModel, CollisionModel]
-_CHAIN = {(3, 1): 0, (1, 1): 2}
-"""Edges between nodes of neighbours, by corners of the elements; 1 for others."""
+_CHAIN_LENGTHS = {(3, 1): 0, (1, 1): 2}
+"""Edges between nodes of neighbours by the corners of the elements, 1 by default."""
 
 
 class BruteForceBroadPhase(Component):
-    """Which models are near each other: their boxes, each against each."""
+    """Finds models near each other by comparing all pairs of their boxes."""
 
     category: ClassVar[str] = "broad phase"
 
-    box = Vector(6, [0.0] * 6, "Models outside are left out; without volume: none is.")
+    box = Vector(6, [0.0] * 6, "Models outside are ignored, unless it has no volume.")
 
 
 class BVHNarrowPhase(Component):
-    """Which of their elements are: boxes, sorted and swept along an axis."""
+    """Finds elements near each other by sorting and sweeping boxes along an axis."""
 
     category: ClassVar[str] = "narrow phase"
 
@@ -64,10 +65,10 @@ class BruteForceDetection(Component):
 
 
 class CollisionPipeline(ContactDetection):
-    """Finds contacts in every step, in the positions at its start.
+    """Finds the contacts of each step at the positions of its start.
 
-    Needs a broad phase, a narrow phase, an intersection method and a response in its node; without
-    one of them there are no contacts, as in SOFA.
+    It needs a broad phase, a narrow phase, an intersection method and a response in its node;
+    without one of them there are no contacts, as in SOFA.
     """
 
     aliases = ("DefaultPipeline",)
@@ -81,16 +82,16 @@ class CollisionPipeline(ContactDetection):
         self.contacts: list[UnilateralLagrangianConstraint] = []
         self.penalties: list[PenalityContactForceField] = []
         self._shown: list[Contact] = []
-        """The contacts of this step, one entry a pair of models that touches."""
-        self._known: dict[tuple[int, int], Contact] = {}
+        """The contacts of this step, one per pair of models that touch."""
+        self._contacts_by_pair: dict[tuple[int, int], Contact] = {}
         self._models: list[CollisionModel] = []
         self._listeners: list[ContactListener] = []
         self._first_element: dict[int, int] = {}
-        self._checked = False
+        self._is_checked = False
         self._untested = UntestedPairs()
 
     def init(self) -> None:
-        """Warn of parts that are missing."""
+        """Warn of missing parts."""
         not_negative(self, "depth", 6)
         assert self._context is not None
         missing = self._missing_parts()
@@ -111,35 +112,35 @@ class CollisionPipeline(ContactDetection):
     def prepare(self) -> None:
         """Find the models of the graph."""
         assert self._context is not None
-        found = [
+        models = [
             model
             for node in self._context.getRoot().walk()
             for model in node.of("collision model")
             if isinstance(model, CollisionModel)
         ]
         if self._missing_parts():
-            found = []
-        for model in found:
+            models = []
+        for model in models:
             model.prepare()
-        starts = np.cumsum([0, *(len(model.elements) for model in found)])
-        self._models = found
+        starts = np.cumsum([0, *(len(model.elements) for model in models)])
+        self._models = models
         self._listeners = [
-            entry
+            listener
             for node in self._context.getRoot().walk()
-            for entry in node.of("contact listener")
-            if isinstance(entry, ContactListener)
+            for listener in node.of("contact listener")
+            if isinstance(listener, ContactListener)
         ]
         self._first_element = {
-            id(model): int(start) for model, start in zip(found, starts, strict=False)
+            id(model): int(start) for model, start in zip(models, starts, strict=False)
         }
 
     def detect(self) -> None:
-        """Find the contacts of this step: their constraints go to `contacts` and into the graph."""
+        """Find the contacts of this step, and add their constraints to `contacts` and the graph."""
         if not self._models:
             return
         method: Intersection = self._part("intersection method")
-        if not self._checked:
-            self._checked = True
+        if not self._is_checked:
+            self._is_checked = True
             warn_of_overlap(self._models, self._may_push, method)
         touching: set[tuple[int, int]] = set()
         boxes = {
@@ -149,33 +150,33 @@ class CollisionPipeline(ContactDetection):
         }
         for first, second in self._near_models(method, boxes):
             key = (id(first), id(second))
-            near = self._near_elements(method, first, second, boxes)
-            if not len(near.distance):
+            hits = self._near_elements(method, first, second, boxes)
+            if not len(hits.distance):
                 continue
-            contact = self._known.get(key) or self._respond(key, first, second)
+            contact = self._contacts_by_pair.get(key) or self._respond(key, first, second)
             if contact is not None:
                 if isinstance(contact, PenalityContactForceField):
-                    near = method.nearest_of_each(first, second, near)
+                    hits = method.nearest_of_each(first, second, hits)
                 elif contact.pushes:
-                    near = _distinct(near)
+                    hits = _remove_duplicates(hits)
                 else:
-                    near = Proximities(*(values[:0] for values in near))
-                contact.touch(near, method.contactDistance.get(), self._name(near, key))
+                    hits = Proximities(*(values[:0] for values in hits))
+                contact.set_contacts(hits, method.contactDistance.get(), self._identify(hits, key))
                 touching.add(key)
-        self._show([entry for key, entry in self._known.items() if key in touching])
+        self._show([active for key, active in self._contacts_by_pair.items() if key in touching])
         for listener in self._listeners:
-            listener.hear(self._shown)
+            listener.store_contacts(self._shown)
 
     def sunk_bodies(self) -> list[Sunk]:
-        """Return the bodies that are now in the surface of another; see `sunk_bodies`."""
+        """Return the bodies with points on the wrong side of another's present surface."""
         if not self._models:
             return []
         return sunk_bodies(self._models, self._may_push, self._part("intersection method"))
 
     def _may_push(self, first: CollisionModel, second: CollisionModel) -> bool:
         response: CollisionResponse = self._part("collision response")
-        both = first.active.get() and second.active.get() and first.touches(second)
-        return both and response.between(first, second).kind != "nullptr"
+        can_touch = first.active.get() and second.active.get() and first.touches(second)
+        return can_touch and response.response_of(first, second).kind != "nullptr"
 
     def _near_models(self, method: Intersection, boxes: dict[int, np.ndarray]) -> list[Pair]:
         models = [model for model in self._models if id(model) in boxes]
@@ -186,110 +187,108 @@ class CollisionPipeline(ContactDetection):
             inside = [_overlap(hull, limits.tolist()) for hull in hulls]
         else:
             inside = [True] * len(models)
-        found: list[Pair] = []
+        pairs: list[Pair] = []
         untested: list[Pair] = []
         for j, new in enumerate(models):
             for i in range(j + 1):
                 if not (inside[i] and inside[j] and _overlap(hulls[i], hulls[j])):
                     continue
                 if new.touches(models[i]):
-                    pair = ordered(new, models[i])
-                    (found if method.meets(*pair) else untested).append(pair)
-        self._untested.look(untested, models, method, self._may_push)
-        return found
+                    pair = order_pair(new, models[i])
+                    (pairs if method.supports(*pair) else untested).append(pair)
+        self._untested.warn(untested, models, method, self._may_push)
+        return pairs
 
     def _near_elements(
         self, method: Intersection, first: Any, second: Any, boxes: dict[int, np.ndarray]
     ) -> Proximities:
-        widened = boxes[id(first)] + method.alarmDistance.get() * WIDER
+        widened = boxes[id(first)] + method.alarmDistance.get() * BOX_GROWTH
         pairs = candidate_pairs(widened, boxes[id(second)])
         if first._context is second._context:
             pairs = _without_neighbours(pairs, first, second)
-        return method.near(first, second, pairs)
+        return method.hits(first, second, pairs)
 
     def _respond(
         self, key: tuple[int, int], first: CollisionModel, second: CollisionModel
     ) -> Contact | None:
         response: CollisionResponse = self._part("collision response")
-        made = response.make(first, second)
-        if made is not None:
-            self._known[key] = made
-        return made
+        contact = response.create_contact(first, second)
+        if contact is not None:
+            self._contacts_by_pair[key] = contact
+        return contact
 
-    def _name(self, near: Proximities, key: tuple[int, int]) -> np.ndarray:
-        """Keys of the two elements, constant over steps, shape (p, 2)."""
-        return near.element + [self._first_element[part] for part in key]
+    def _identify(self, hits: Proximities, key: tuple[int, int]) -> np.ndarray:
+        """Return keys of the two elements, constant over steps, shape (p, 2)."""
+        return hits.element + [self._first_element[part] for part in key]
 
     def _show(self, contacts: list[Contact]) -> None:
-        """Put the contacts of this step, and no others, into the graph."""
-        for gone in self._shown:
-            holder = gone._context
+        """Replace the contacts in the graph by the contacts of this step."""
+        for contact in self._shown:
+            holder = contact._context
             if holder is not None:
-                holder.let_go(gone)
+                holder.let_go(contact)
         self._shown = contacts
-        self.penalties = [made for made in contacts if isinstance(made, PenalityContactForceField)]
-        self.contacts = [
-            made for made in contacts if isinstance(made, UnilateralLagrangianConstraint)
-        ]
+        self.penalties = [c for c in contacts if isinstance(c, PenalityContactForceField)]
+        self.contacts = [c for c in contacts if isinstance(c, UnilateralLagrangianConstraint)]
         assert self._context is not None
         counts: dict[int, int] = {}
-        for made in contacts:
-            first, second = made.models
-            fixed = [model for model in made.models if not model.simulated.get()]
-            other = second if fixed and fixed[0] is first else first
-            holder = other._context if fixed else self._context
+        for contact in contacts:
+            first, second = contact.models
+            fixed = [model for model in contact.models if not model.simulated.get()]
+            driven = second if fixed and fixed[0] is first else first
+            holder = driven._context if fixed else self._context
             assert holder is not None
-            holder.take_in(made)
+            holder.take_in(contact)
             for model in {id(first): first, id(second): second}.values():
                 counts[id(model)] = counts.get(id(model), 0) + 1
         for model in self._models:
-            if id(model) in counts or not keeps_sofa_defects():  # SOFA's never goes back to 0
+            if id(model) in counts or not keeps_sofa_defects():  # SOFA never resets it to 0
                 model.numberOfContacts.set(counts.get(id(model), 0))
 
     def reset(self) -> None:
         """Forget the contacts."""
         self._show([])
-        self._known.clear()
+        self._contacts_by_pair.clear()
 
     def snapshot(self) -> dict[str, Any]:
-        """The contacts, by the numbers of their models; the order of pairs is that of the rows."""
+        """Return the contacts by the numbers of their models, in the order of the rows."""
         number = {id(model): k for k, model in enumerate(self._models)}
         shown = set(map(id, self._shown))
         pairs = {
-            (number[first], number[second]): made.contacts() if id(made) in shown else None
-            for (first, second), made in self._known.items()
+            (number[first], number[second]): contact.contacts() if id(contact) in shown else None
+            for (first, second), contact in self._contacts_by_pair.items()
         }
         return {"models": [model.getPathName() for model in self._models], "pairs": pairs}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore the contacts of `snapshot`, where the models are the same."""
+        """Restore the contacts of `snapshot` if the models are the same."""
         if snapshot["models"] != [model.getPathName() for model in self._models]:
             return
         self._show([])
-        before, self._known = self._known, {}
+        before, self._contacts_by_pair = self._contacts_by_pair, {}
         shown = []
         for (i, j), contacts in snapshot["pairs"].items():
             first, second = self._models[i], self._models[j]
             key = (id(first), id(second))
-            made = before.get(key) or self._respond(key, first, second)
-            if made is None:
+            contact = before.get(key) or self._respond(key, first, second)
+            if contact is None:
                 continue
-            self._known[key] = made
+            self._contacts_by_pair[key] = contact
             if contacts is not None:
-                made.take_over(contacts)
-                shown.append(made)
+                contact.take_over(contacts)
+                shown.append(contact)
         self._show(shown)
 
 
-def _distinct(near: Proximities) -> Proximities:
-    """The contacts without those that lie where an earlier one does."""
-    kept = without_duplicates(near.point, SAME)
-    whole = len(kept) == len(near.point)
-    return near if whole else Proximities(*(values[kept] for values in near))
+def _remove_duplicates(hits: Proximities) -> Proximities:
+    """Return the hits without repetitions of earlier ones."""
+    indices = without_duplicates(hits.point, DUPLICATE_TOLERANCE)
+    is_distinct = len(indices) == len(hits.point)
+    return hits if is_distinct else Proximities(*(values[indices] for values in hits))
 
 
 def _hull(boxes: np.ndarray, alarm: float) -> list[float]:
-    """The box around all boxes, widened at its lower corner."""
+    """Return the box around all boxes, enlarged at its lower corner."""
     low, high = boxes[:, :3].min(axis=0) - alarm, boxes[:, 3:].max(axis=0)
     return [*low.tolist(), *high.tolist()]
 
@@ -301,19 +300,18 @@ def _overlap(a: list[float], b: list[float]) -> bool:
 def _without_neighbours(
     pairs: np.ndarray, first: CollisionModel, second: CollisionModel
 ) -> np.ndarray:
-    """Self-collision: neither an element with itself or with neighbours, nor a pair twice.
+    """Return the pairs of a self-collision once each, without neighbours.
 
-    Neighbours have a node in common or joined by a chain of edges, how long a one depends on the
-    kinds: as in SOFA, save that there whole triangles touch even themselves.
+    Neighbours have a common node, or nodes joined by a chain of edges whose length depends on the
+    kinds, as in SOFA; there, however, whole triangles touch even themselves.
     """
     if first is second:
         pairs = pairs[pairs[:, 0] > pairs[:, 1]]
     spheres = isinstance(first, SphereCollisionModel) or isinstance(second, SphereCollisionModel)
-    chain = 0 if spheres else _CHAIN.get((first.corners, second.corners), 1)
-    one, two = first.elements[pairs[:, 0]], second.elements[pairs[:, 1]]
-    near = first.joined(one[:, :, None], two[:, None, :], chain).any(axis=(1, 2))
-    kept: np.ndarray = pairs[~near]
-    return kept
+    chain = 0 if spheres else _CHAIN_LENGTHS.get((first.corners, second.corners), 1)
+    a, b = first.elements[pairs[:, 0]], second.elements[pairs[:, 1]]
+    joined = first.are_joined(a[:, :, None], b[:, None, :], chain).any(axis=(1, 2))
+    return np.asarray(pairs[~joined])
 
 
 class ParallelBruteForceBroadPhase(BruteForceBroadPhase):
@@ -337,44 +335,44 @@ class ParallelBVHNarrowPhase(BVHNarrowPhase):
 class UntestedPairs:
     """Warns once of each pair of nodes whose models go through each other.
 
-    LocalMinDistance and MinProximityIntersection test no triangles against triangles or lines: two
-    skins that have nothing else never touch.
+    LocalMinDistance and MinProximityIntersection do not test triangles against triangles or lines:
+    two skins of triangles only never touch.
     """
 
     def __init__(self) -> None:
-        self._known: set[frozenset[int]] = set()
+        self._warned: set[frozenset[int]] = set()
 
-    def look(
+    def warn(
         self,
-        near: Iterable[Pair],
+        untested: Iterable[Pair],
         models: list[CollisionModel],
         method: Intersection,
         may_push: Callable[[CollisionModel, CollisionModel], bool],
     ) -> None:
-        """Look at models that are near each other.
+        """Warn of models near each other.
 
         Args:
-            near: Pairs of models that are near each other and that the method does not test.
+            untested: Pairs of models near each other that the method does not test.
             models: All models of the scene.
-            method: The method.
-            may_push: Whether contacts between two of them would push.
+            method: Intersection method of the scene.
+            may_push: Returns True if contacts between two models would push.
         """
-        for first, second in near:
+        for first, second in untested:
             nodes = frozenset((id(first._context), id(second._context)))
-            if len(nodes) < 2 or nodes in self._known:
+            if len(nodes) < 2 or nodes in self._warned:
                 continue
-            self._known.add(nodes)
-            one, two = ([m for m in models if m._context is e._context] for e in (first, second))
-            pairs = [(a, b) for a in one for b in two if may_push(a, b)]
-            if pairs and not any(method.meets(*ordered(a, b)) for a, b in pairs):
+            self._warned.add(nodes)
+            sides = [[m for m in models if m._context is e._context] for e in (first, second)]
+            pairs = [(a, b) for a, b in product(*sides) if may_push(a, b)]
+            if pairs and not any(method.supports(*order_pair(a, b)) for a, b in pairs):
                 message.warning(
                     first,
                     f"{first.describe()} and {second.describe()} go through each other: "
-                    f"{method.getClassName()} {_why(first, second)}",
+                    f"{method.getClassName()} {_explain_untested(first, second)}",
                 )
 
 
-def _why(first: CollisionModel, second: CollisionModel) -> str:
+def _explain_untested(first: CollisionModel, second: CollisionModel) -> str:
     if "Rigid3" in (first.state.kind.name, second.state.kind.name):
         return (
             "tests spheres on bodies against spheres alone, as in SOFA. Use "
@@ -387,6 +385,6 @@ def _why(first: CollisionModel, second: CollisionModel) -> str:
     )
 
 
-def ordered(new: CollisionModel, old: CollisionModel) -> Pair:
-    """The model with larger elements first, spheres before points, else the newer one."""
+def order_pair(new: CollisionModel, old: CollisionModel) -> Pair:
+    """Return the pair by rank: larger elements first, spheres before points, else the newer one."""
     return (old, new) if old.rank > new.rank else (new, old)

@@ -15,9 +15,9 @@ from sofa_softctl.runtime.core.data.types import Text
 from sofa_softctl.runtime.helper.message import complain
 
 DEFAULT_FRICTION = 0.8
-"""mu of SOFA's FrictionContactConstraint when the scene gives none."""
+"""Default mu of SOFA's FrictionContactConstraint [-]."""
 FRICTION_MAX = 10.0
-"""Coefficient of friction that no pair of materials has [-]."""
+"""Largest plausible coefficient of friction [-]."""
 PARAMETERS = {"mu", "tol"}
 """Parameters of SOFA's contacts; tol has no effect here."""
 Contact = UnilateralLagrangianConstraint | PenalityContactForceField
@@ -30,20 +30,20 @@ class Response(NamedTuple):
     kind: str
     """Name of the response, such as FrictionContactConstraint; 'nullptr' for none."""
     parameters: dict[str, str]
-    """Its parameters, such as mu."""
+    """Parameters of the response, such as mu."""
 
     @classmethod
     def parse(cls, text: str) -> Response:
         """Read 'FrictionContactConstraint?mu=0.6&tol=1e-3'."""
-        kind, _, rest = text.partition("?")
-        pairs = (entry.partition("=") for entry in rest.replace("?", "&").split("&") if entry)
+        kind, _, options = text.partition("?")
+        pairs = (option.partition("=") for option in options.replace("?", "&").split("&") if option)
         return cls(kind.strip(), {name.strip(): value.strip() for name, _, value in pairs})
 
 
 class CollisionResponse(Component):
-    """One response for all models; a model's own contactResponse comes first.
+    """One response for all models, unless a model has its own contactResponse.
 
-    Two models that have different ones of their own get that for all, as in SOFA.
+    Two models with different contactResponses get the response for all, as in SOFA.
     """
 
     category: ClassVar[str] = "collision response"
@@ -55,7 +55,7 @@ class CollisionResponse(Component):
     responseParams = Text("", "Parameters of the contact, such as 'mu=0.8'.")
 
     def init(self) -> None:
-        """Complain of parameters that no contact reads."""
+        """Warn of parameters that no contact reads."""
         parameters = Response.parse(f"?{self.responseParams.get()}").parameters
         for name in parameters.keys() - PARAMETERS:
             problem = (
@@ -70,20 +70,20 @@ class CollisionResponse(Component):
             )
             complain(self, self.fault(problem))
 
-    def between(self, first: CollisionModel, second: CollisionModel) -> Response:
-        """The response of two models."""
-        one, two = first.contactResponse.get(), second.contactResponse.get()
-        if (one or two) and (not one or not two or one == two):
-            return Response.parse(one or two)
+    def response_of(self, first: CollisionModel, second: CollisionModel) -> Response:
+        """Return the response of two models."""
+        a, b = first.contactResponse.get(), second.contactResponse.get()
+        if (a or b) and (not a or not b or a == b):
+            return Response.parse(a or b)
         return Response.parse(f"{self.response.get()}?{self.responseParams.get()}")
 
-    def make(self, first: CollisionModel, second: CollisionModel) -> Contact | None:
-        """What two models that touch do to each other, None if they go through each other.
+    def create_contact(self, first: CollisionModel, second: CollisionModel) -> Contact | None:
+        """Return the contact of two models, or None if they go through each other.
 
         Raises:
-            SceneError: a response that is not built, or mu that is no number >= 0.
+            SceneError: the response is not supported, or mu is not a number >= 0.
         """
-        kind, parameters = self.between(first, second)
+        kind, parameters = self.response_of(first, second)
         name = f"{first.getName()}-{second.getName()}"
         if kind == "nullptr":
             return None
@@ -97,29 +97,29 @@ class CollisionResponse(Component):
                 "embedded runtime builds response='FrictionContactConstraint' with "
                 "responseParams='mu=0.6', say, and 'PenalityContactForceField', the default."
             )
-        made = UnilateralLagrangianConstraint(name=name)
-        made.connect(first, second, self._friction(parameters))
-        if not made.pushes:
+        constraint = UnilateralLagrangianConstraint(name=name)
+        constraint.connect(first, second, self._friction(parameters))
+        if not constraint.pushes:
             problem = (
                 f"lets {first.describe()} and {second.describe()} go through each other: a "
                 "'contactStiffness' of 0 switches contacts off, also those that have no stiffness."
             )
             complain(self, self.fault(problem))
-        return made
+        return constraint
 
     def _friction(self, parameters: dict[str, str]) -> float:
-        given = parameters.get("mu", str(DEFAULT_FRICTION))
+        text = parameters.get("mu", str(DEFAULT_FRICTION))
         try:
-            mu = float(given)
+            mu = float(text)
         except ValueError:
             mu = -1.0
         if not 0.0 <= mu < float("inf"):
-            raise self.fault(f"got mu='{given}': give a number >= 0, such as mu=0.6.")
+            raise self.fault(f"got mu='{text}': give a number >= 0, such as mu=0.6.")
         return mu
 
 
 class RuleBasedContactManager(CollisionResponse):
-    """Rules, the first that fits decides: NAME NAME RESPONSE, * for any model, numbers for groups.
+    """Rules NAME NAME RESPONSE, * for any model, numbers for groups; the first match counts.
 
     For instance "1 2 FrictionContactConstraint?mu=0.9" and "* ground nullptr".
     """
@@ -132,7 +132,7 @@ class RuleBasedContactManager(CollisionResponse):
     variables = Text("", "Not supported: write the values into the rules.", follows="start")
 
     def init(self) -> None:
-        """Check that the rules can be read; what is none is complained of, and not used.
+        """Check the rules; invalid ones are ignored with a warning.
 
         Raises:
             SceneError: a rule uses variables.
@@ -141,22 +141,22 @@ class RuleBasedContactManager(CollisionResponse):
         text = self.rules.get()
         if self.variables.get() or "$" in text:
             raise self.fault("does not support 'variables': write their values into 'rules'.")
-        rest = _RULE.sub("", text).strip()
-        if rest:
-            problem = f"has a rule of other than three words in 'rules': '{rest}'."
+        remainder = _RULE.sub("", text).strip()
+        if remainder:
+            problem = f"has a rule of other than three words in 'rules': '{remainder}'."
             complain(self, self.fault(problem))
 
     @override
-    def between(self, first: CollisionModel, second: CollisionModel) -> Response:
-        own = first.contactResponse.get() or second.contactResponse.get()
-        if own:
-            return Response.parse(own)
-        for one, two, response in _RULE.findall(self.rules.get()):
-            if (_fits(one, first) and _fits(two, second)) or (
-                _fits(one, second) and _fits(two, first)
+    def response_of(self, first: CollisionModel, second: CollisionModel) -> Response:
+        text = first.contactResponse.get() or second.contactResponse.get()
+        if text:
+            return Response.parse(text)
+        for first_word, second_word, response in _RULE.findall(self.rules.get()):
+            if (_fits(first_word, first) and _fits(second_word, second)) or (
+                _fits(first_word, second) and _fits(second_word, first)
             ):
                 return Response.parse(response)
-        return super().between(first, second)
+        return super().response_of(first, second)
 
 
 def _fits(word: str, model: CollisionModel) -> bool:

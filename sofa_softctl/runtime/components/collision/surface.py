@@ -11,7 +11,7 @@ _EDGES = ((0, 1), (1, 2), (2, 0))
 
 
 class Neighbours(NamedTuple):
-    """The triangles and edges of a surface, and which of them meet; see kernels/proximity."""
+    """Triangles, edges and adjacency of a surface; see Surface in kernels/contact/proximity."""
 
     triangles: np.ndarray
     edges: np.ndarray
@@ -42,7 +42,7 @@ def neighbours(count: int, triangles: np.ndarray, edges: np.ndarray) -> Neighbou
 
 
 def _at_nodes(count: int, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Elements at each node one after the other, and where each node's begin."""
+    """Return the elements at each node, one list after the other, and the start of each list."""
     nodes = elements.ravel()
     order = np.argsort(nodes, kind="stable")
     start = np.zeros(count + 1, dtype=np.int64)
@@ -51,32 +51,31 @@ def _at_nodes(count: int, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def _both_sides(triangles: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    found: dict[tuple[int, int], list[int]] = {}
+    triangles_by_edge: dict[tuple[int, int], list[int]] = {}
     for number, triangle in enumerate(triangles.tolist()):
         for i, j in _EDGES:
             pair = (min(triangle[i], triangle[j]), max(triangle[i], triangle[j]))
-            found.setdefault(pair, []).append(number)
+            triangles_by_edge.setdefault(pair, []).append(number)
     sides = np.full((len(edges), 2), -1, dtype=np.int64)
     for number, (a, b) in enumerate(edges.tolist()):
-        around = found.get((min(a, b), max(a, b)), [])
+        around = triangles_by_edge.get((min(a, b), max(a, b)), [])
         if len(around) == 2:
             sides[number] = around
     return sides
 
 
 def corner_flags(count: int, triangles: np.ndarray) -> np.ndarray:
-    """Which corners (bits 0-2) and edges (bits 3-5) each triangle answers for, shape (t,).
+    """Return the corners (bits 0-2) and edges (bits 3-5) that each triangle owns, shape (t,).
 
-    A corner or edge that several triangles share belongs to the first of them, so that it touches
-    once.
+    A corner or edge of several triangles belongs to the first of them, so that it touches once.
     """
     flags = np.zeros(len(triangles), dtype=np.int64)
-    node_taken = np.zeros(count, dtype=bool)
+    has_owner = np.zeros(count, dtype=bool)
     edge_taken: set[tuple[int, int]] = set()
     for number, triangle in enumerate(triangles.tolist()):
         for k, node in enumerate(triangle):
-            if not node_taken[node]:
-                node_taken[node] = True
+            if not has_owner[node]:
+                has_owner[node] = True
                 flags[number] |= 1 << k
         for k, (i, j) in enumerate(_EDGES):
             pair = (min(triangle[i], triangle[j]), max(triangle[i], triangle[j]))
@@ -87,25 +86,25 @@ def corner_flags(count: int, triangles: np.ndarray) -> np.ndarray:
 
 
 def is_closed(triangles: np.ndarray) -> bool:
-    """Whether each edge has a triangle on both sides, turned the same way."""
-    one = triangles[:, [0, 1, 2]].ravel()
-    two = triangles[:, [1, 2, 0]].ravel()
+    """Return True if each edge has a triangle on both sides, oriented the same way."""
+    starts = triangles[:, [0, 1, 2]].ravel()
+    ends = triangles[:, [1, 2, 0]].ravel()
     count = int(triangles.max(initial=0)) + 1
-    forth, back = np.sort(one * count + two), np.sort(two * count + one)
+    forth, back = np.sort(starts * count + ends), np.sort(ends * count + starts)
     return len(forth) > 0 and bool((np.diff(forth) > 0).all()) and np.array_equal(forth, back)
 
 
 def joined_nodes(count: int, edges: np.ndarray, chain: int) -> np.ndarray:
-    """Pairs of nodes that are the same or joined by at most `chain` edges, as i count + j, sorted.
+    """Return pairs of nodes joined by at most `chain` edges, as i count + j, sorted.
 
     Args:
         count: Number of nodes.
         edges: Edges of the surface, shape (e, 2).
-        chain: Most edges in between.
+        chain: Largest number of edges in between.
     """
     ones = np.ones(2 * len(edges), dtype=bool)
-    both = (edges.T.ravel(), edges[:, ::-1].T.ravel())
-    step = sparse.csr_array((ones, both), shape=(count, count)) + sparse.eye_array(
+    ends = (edges.T.ravel(), edges[:, ::-1].T.ravel())
+    step = sparse.csr_array((ones, ends), shape=(count, count)) + sparse.eye_array(
         count, dtype=bool
     )
     reached = sparse.eye_array(count, dtype=bool, format="csr")
@@ -116,7 +115,7 @@ def joined_nodes(count: int, edges: np.ndarray, chain: int) -> np.ndarray:
 
 
 def degenerate(x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Numbers of triangles without area: below 1e-12 of the square of their longest edge."""
+    """Return the triangles without area: below 1e-12 of the square of their longest edge."""
     a, b, c = (x[triangles[:, k], :3] for k in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
     longest = np.max([((p - q) ** 2).sum(axis=1) for p, q in ((a, b), (b, c), (c, a))], axis=0)

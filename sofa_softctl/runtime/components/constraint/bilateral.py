@@ -1,4 +1,4 @@
-"""Nodes that are held together, or at a place, by multipliers."""
+"""Nodes that multipliers hold together, or at a position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 
 
 def rows_on(state: MechanicalState, nodes: np.ndarray, sign: float) -> StateRows:
-    """A row for each number of each node's velocity, one node after the other."""
+    """Return a row for each number of each node's velocity, one node after the other."""
     width = state.deriv_size
     row = np.arange(len(nodes) * width)
     node, direction = np.repeat(nodes, width), np.tile(sign * np.eye(width), (len(nodes), 1))
@@ -30,30 +30,30 @@ class NodeRows(LagrangianConstraint):
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
 
-    def chosen(self) -> np.ndarray:
-        """The nodes."""
+    def node_indices(self) -> np.ndarray:
+        """Return the held nodes."""
         raise NotImplementedError
 
     @override
     def parts(self) -> list[StateRows]:
-        return [rows_on(self.state, self.chosen(), 1.0)]
+        return [rows_on(self.state, self.node_indices(), 1.0)]
 
     @property
     @override
     def row_count(self) -> int:
-        return len(self.chosen()) * self.state.deriv_size
+        return len(self.node_indices()) * self.state.deriv_size
 
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint: three numbers of a point, or of a body's halves, together."""
+        """Return parameters that couple three rows: of a point, of a body's centre or rotation."""
         kind = BILATERAL if self.state.kind.name == "Vec1" else BLOCK
         return np.tile(row_parameters(kind, 1.0), (self.row_count, 1))
 
 
 class FixedLagrangianConstraint(NodeRows):
-    """Holds nodes at their rest position, by multipliers; they start from those of the last step.
+    """Holds nodes at their rest position by multipliers, which start from the last step's.
 
-    The violation of a body's rotation is that of SOFA: angles about x, y and z (Rz Ry Rx) of the
-    turn from the rest.
+    As in SOFA, the violation of a body's rotation is the angles about x, y and z (Rz Ry Rx) of the
+    rotation from rest.
     """
 
     indices = Integers([], "Nodes that are held.", of="node")
@@ -61,20 +61,20 @@ class FixedLagrangianConstraint(NodeRows):
 
     def init(self) -> None:
         """Check the nodes."""
-        self.chosen()
+        self.node_indices()
         self.starts_from = None
 
     @override
-    def chosen(self) -> np.ndarray:
+    def node_indices(self) -> np.ndarray:
         if self.fixAll.get():
             return np.arange(self.state.count)
         return self.checked(self.indices.get())
 
     @override
     def violation(self) -> np.ndarray:
-        nodes, state = self.chosen(), self.state
+        nodes, state = self.node_indices(), self.state
         if self.starts_from is not None and len(self.starts_from) != self.row_count:
-            self.starts_from = None  # other nodes than in the last step: those of a moving region
+            self.starts_from = None  # the nodes differ from the last step's: a moving region
         free, rest = state.free_position.get()[nodes], state.rest_position.get()[nodes]
         if self.state.kind.name == "Rigid3":
             turn = rigid.product(free[:, 3:], rigid.conjugate(rest[:, 3:]))
@@ -99,13 +99,13 @@ class FixedLagrangianConstraint(NodeRows):
 
 
 class UniformLagrangianConstraint(NodeRows):
-    """Holds all nodes where they are zero, or with constrainToRestPos at their rest position."""
+    """Holds all nodes at zero, or with constrainToRestPos at their rest position."""
 
     aliases = ("UniformConstraint",)
     acts_on = ("Vec1",)
     by_velocity = True
 
-    iterative = Bool(True, "Each row by itself, or all at once.")
+    iterative = Bool(True, "Solve each row separately, or all simultaneously.")
     constrainToRestPos = Bool(False, "Hold them at the rest position, not at zero.")
 
     @property
@@ -114,10 +114,10 @@ class UniformLagrangianConstraint(NodeRows):
         return not self.iterative.get()
 
     def init(self) -> None:
-        """Nothing to check: it acts on all nodes."""
+        """Check nothing: it acts on all nodes."""
 
     @override
-    def chosen(self) -> np.ndarray:
+    def node_indices(self) -> np.ndarray:
         return np.arange(self.state.count)
 
     @override
@@ -135,9 +135,8 @@ class UniformLagrangianConstraint(NodeRows):
 class BilateralLagrangianConstraint(PairConstraint, NodeRows):
     """Holds each node second_point of object2 at first_point of object1, plus rest_vector.
 
-    Of bodies also the rotation, or with keepOrientationDifference place and rotation as they are to
-    each other at init. Points start from the multipliers of the last step; `load` below 1 makes a
-    part of each sweep's change.
+    For bodies it holds the rotation as well, or with keepOrientationDifference the relative pose at
+    init. Points start from the multipliers of the last step; `load` scales each sweep's change.
     """
 
     acts_on = ("Vec3", "Rigid3")
@@ -145,24 +144,16 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
 
     first_point = Integers([], "Nodes of the first state.", of="node")
     second_point = Integers(
-        [],
-        "Nodes of the second state, one for each.",
-        per="first_point",
-        shared=False,
-        of="object2",
+        [], "Nodes of the second state, one each.", per="first_point", shared=False, of="object2"
     )
     rest_vector = Derivs(
-        [],
-        "From the first to the second node of each pair.",
-        unit="length",
-        per="first_point",
-        shared=False,
+        [], "From first to second nodes.", unit="length", per="first_point", shared=False
     )
-    activate = Bool(True, "Hold them at all.")
+    activate = Bool(True, "Hold the nodes.")
     keepOrientationDifference = Bool(
-        False, "Keep how bodies lie to each other at init.", follows="start"
+        False, "Keep the relative pose of bodies at init.", follows="start"
     )
-    load = Real(1.0, "Part of each sweep's change that is made, from 0 to 1.")
+    load = Real(1.0, "Fraction of each sweep's change to apply, from 0 to 1.")
     numericalTolerance = Real(0.0001, "Unused.")
     activateAtIteration = Integers([0], "Unused.")
     merge = Bool(False, "Unused.")
@@ -171,12 +162,12 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
     topology2 = LinkType("Unused: the mesh does not change.")
 
     def init(self) -> None:
-        """The states may come later."""
+        """Reset; the states may come later."""
         self._reset()
 
     def _reset(self) -> None:
-        self._start: np.ndarray | None = None
-        self._apart: tuple[np.ndarray, np.ndarray] | None = None
+        self._start_lambda: np.ndarray | None = None
+        self._offset: tuple[np.ndarray, np.ndarray] | None = None
 
     reset = _reset
 
@@ -184,96 +175,96 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
         """Check states and nodes.
 
         Raises:
-            SceneError: a node does not exist, or the states are of two kinds.
+            SceneError: a node does not exist, or the states have different kinds.
         """
-        if self.state.kind.name != self.second.kind.name:
+        if self.state.kind.name != self.partner.kind.name:
             raise self.fault(
                 f"joins {self.state.describe()} ({self.state.getTemplateName()}) and "
-                f"{self.second.describe()} ({self.second.getTemplateName()}): they must be alike."
+                f"{self.partner.describe()} ({self.partner.getTemplateName()}): they must be alike."
             )
         load = self.load.get()
         if not 0.0 <= load <= 1.0:
             complain(self, self.fault(f"takes a 'load' from 0 to 1, got {load:g}."))
             self.load.set(min(max(load, 0.0), 1.0))
-        ones, twos = self._pairs()
+        i, j = self._pairs()
         if self.keepOrientationDifference.get() and self.state.kind.name == "Rigid3":
-            one, two = self._at("position", ones, twos)
-            self._apart = two[:, :3] - one[:, :3], _turn(two[:, 3:], one[:, 3:])
+            a, b = self._read_pairs("position", i, j)
+            self._offset = b[:, :3] - a[:, :3], _turn(b[:, 3:], a[:, 3:])
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        ones, twos = self.first_point.get(), self.second_point.get()
-        count = min(len(ones), len(twos))
-        self.checked(ones, "first_point")
-        self.checked(twos, "second_point", self.second)
-        return ones[:count], twos[:count]
+        i, j = self.first_point.get(), self.second_point.get()
+        count = min(len(i), len(j))
+        self.checked(i, "first_point")
+        self.checked(j, "second_point", self.partner)
+        return i[:count], j[:count]
 
-    def _at(self, name: str, ones: np.ndarray, twos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        one, two = (s._data[name].get() for s in (self.state, self.second))
-        return one[ones], two[twos]
+    def _read_pairs(self, name: str, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        a, b = (s._data[name].get() for s in (self.state, self.partner))
+        return a[i], b[j]
 
     @override
-    def chosen(self) -> np.ndarray:
+    def node_indices(self) -> np.ndarray:
         return self._pairs()[0] if self.activate.get() else np.empty(0, dtype=np.int64)
 
     @override
     def parts(self) -> list[StateRows]:
-        ones, twos = self._pairs()
+        i, j = self._pairs()
         if not self.activate.get():
-            ones, twos = ones[:0], twos[:0]
-        one, two = rows_on(self.state, ones, -1.0), rows_on(self.second, twos, 1.0)
-        if self.state is not self.second:
-            return [one, two]
-        row, node, direction = (np.concatenate(part) for part in zip(one[1:], two[1:], strict=True))
+            i, j = i[:0], j[:0]
+        a, b = rows_on(self.state, i, -1.0), rows_on(self.partner, j, 1.0)
+        if self.state is not self.partner:
+            return [a, b]
+        row, node, direction = (np.concatenate(part) for part in zip(a[1:], b[1:], strict=True))
         return [(self.state, row, node, direction)]
 
     @override
     def violation(self) -> np.ndarray:
         if not self.activate.get():
             return np.zeros(0)
-        one, two = self._at("free_position", *self._pairs())
+        a, b = self._read_pairs("free_position", *self._pairs())
         if self.state.kind.name == "Rigid3":
-            delta = self._of_bodies(one, two)
+            delta = self._body_violation(a, b)
         else:
-            delta = two - one
-        given = self.rest_vector.get()[: len(delta)] if self._apart is None else np.empty((0, 6))
-        if len(given):
-            delta[: len(given)] -= given
+            delta = b - a
+        offsets = self.rest_vector.get()[: len(delta)] if self._offset is None else np.empty((0, 6))
+        if len(offsets):
+            delta[: len(offsets)] -= offsets
         return delta.ravel()
 
-    def _of_bodies(self, one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        centre, turned = one[:, :3], one[:, 3:]
-        if self._apart is not None:
-            centre, turned = centre + self._apart[0], rigid.product(turned, self._apart[1])
-        turn = rigid.rotated(turned, rigid.rotation_vector(_turn(two[:, 3:], turned)))
-        return np.hstack([two[:, :3] - centre, turn])
+    def _body_violation(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        centre, q = a[:, :3], a[:, 3:]
+        if self._offset is not None:
+            centre, q = (centre + self._offset[0], rigid.product(q, self._offset[1]))
+        turn = rigid.rotated(q, rigid.rotation_vector(_turn(b[:, 3:], q)))
+        return np.hstack([b[:, :3] - centre, turn])
 
     @override
     def resolution(self) -> np.ndarray:
-        part = self.load.get() if self.state.kind.name == "Vec3" else 1.0
-        return np.tile(row_parameters(BLOCK, part), (self.row_count, 1))
+        factor = self.load.get() if self.state.kind.name == "Vec3" else 1.0
+        return np.tile(row_parameters(BLOCK, factor), (self.row_count, 1))
 
     @property
     @override
     def starts_from(self) -> np.ndarray | None:  # type: ignore[override]
-        fits = self._start is not None and len(self._start) == self.row_count
-        return self._start if fits else None
+        fits = self._start_lambda is not None and len(self._start_lambda) == self.row_count
+        return self._start_lambda if fits else None
 
     @override
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
         if self.state.kind.name == "Vec3":
-            self._start = lam.copy()
+            self._start_lambda = lam.copy()
 
     @override
     def snapshot(self) -> dict[str, Any]:
-        return {"start": self._start, "apart": self._apart}
+        return {"start": self._start_lambda, "apart": self._offset}
 
     @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        self._start, self._apart = snapshot["start"], snapshot["apart"]
+        self._start_lambda, self._offset = snapshot["start"], snapshot["apart"]
 
 
 def _angles(q: np.ndarray) -> np.ndarray:
-    """Angles about x, y and z of rotations Rz Ry Rx, shape (k, 3)."""
+    """Return the angles about x, y and z of rotations Rz Ry Rx, shape (k, 3)."""
     x, y, z, w = q.T
     return np.column_stack(
         [
@@ -285,6 +276,6 @@ def _angles(q: np.ndarray) -> np.ndarray:
 
 
 def _turn(q: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The rotation that leads from `start` to q, in the axes of `start`; shapes (k, 4)."""
-    near = np.where((q * start).sum(axis=1, keepdims=True) < 0.0, -q, q)
-    return rigid.product(rigid.conjugate(start), near)
+    """Return the rotation from `start` to q, in the axes of `start`; shapes (k, 4)."""
+    nearest = np.where((q * start).sum(axis=1, keepdims=True) < 0.0, -q, q)
+    return rigid.product(rigid.conjugate(start), nearest)

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.roles import Cable
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value
+from sofa_softctl.runtime.components.constraint.imposed import imposed_value, read_limit
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals, UInt, Vectors
 from sofa_softctl.runtime.core.link import LinkType
@@ -30,25 +30,25 @@ class CableModel(Cable):
     delta = L0 - L, positive when the cable is pulled in; lambda > 0 is tension. `force` and the
     limits on it are lambda: dt times the tension in second order, the tension in first order.
 
-    With method sphere or geodesic each point's pull is spread over the nodes of `surfaceTopology`
-    nearer than its radius, straight or along edges; the length still is that through the points.
+    With method sphere or geodesic each point pulls the nodes of `surfaceTopology` nearer than its
+    radius, straight or along edges; the length is still measured through the points.
 
-    Source: SoftRobots' CableModel. Departures: where two points in a row are of one node pulls add
-    up (there the second one counts, see `keeps_sofa_defects`), and without a pull point each of two
-    points has an area of its own (there both have the shares of the first).
+    Source: SoftRobots' CableModel. Departures: pulls of successive points on the same node add up
+    (there only the second counts, see `keeps_sofa_defects`), and without a pull point each of two
+    points has a separate area (there both have the weights of the first).
     """
 
     cableLength = Real(0.0, "Length at the start of the last step.", read_only=True)
     method = Choice(
         "point",
-        "Where it pulls: at its points, or on areas of a surface around them.",
+        "Nodes that it pulls: its points, or areas of a surface around them.",
         choices=("point", "sphere", "geodesic"),
         follows="reinit",
     )
     centers = Vectors(
         3,
         [],
-        "Points beside the surface, for 'indices' the vertices next to them.",
+        "Points near the surface; 'indices' become the nearest vertices.",
         unit="length",
         follows="reinit",
     )
@@ -56,13 +56,13 @@ class CableModel(Cable):
     surfaceTopology = LinkType("The surface; by default the topology of the node.", kind="topology")
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Length pulled in.", unit="length", read_only=True)
-    minForce = Real(0.0, "Least lambda; unset, the cable can push.", unit="lambda of force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
+    minForce = Real(0.0, "Smallest lambda; unset, the cable can push.", unit="lambda of force")
+    maxForce = Real(0.0, "Largest lambda.", unit="lambda of force")
     eqForce = Real(0.0, "Imposed lambda (equalities).", unit="lambda of force")
     eqDisp = Real(0.0, "Imposed displacement (equalities).", unit="length")
-    maxPositiveDisp = Real(0.0, "Greatest length pulled in.", unit="length")
-    maxNegativeDisp = Real(0.0, "Greatest length let out.", unit="length")
-    maxDispVariation = Real(0.0, "Greatest change of displacement a step.", unit="length")
+    maxPositiveDisp = Real(0.0, "Largest length pulled in.", unit="length")
+    maxNegativeDisp = Real(0.0, "Largest length let out.", unit="length")
+    maxDispVariation = Real(0.0, "Largest change of displacement per step.", unit="length")
     drawPullPoint = Bool(True, "Draw the pull point.")
     drawPoints = Bool(True, "Draw the points.")
     drawPulledAreas = Bool(False, "Draw the areas.")
@@ -72,10 +72,10 @@ class CableModel(Cable):
         """Check the points and measure the length at rest.
 
         Raises:
-            SceneError: a point does not exist, or too few points.
+            SceneError: a point does not exist, or there are too few points.
         """
-        self._spreads = self.method.get() != "point"
-        self._place_centers()
+        self._has_areas = self.method.get() != "point"
+        self._replace_centers()
         self._check_points()
         if not self.cableInitialLength.isSet():
             rest = self.state.rest_position.get()
@@ -93,18 +93,18 @@ class CableModel(Cable):
         if not self.hasPullPoint.get():
             self.pullPoint.set(self.state.position.get()[points[0]].copy())
         self.directions = np.zeros((len(points), 3))
-        self._points_seen = self.indices.getCounter()
-        self._spread()
+        self._points_counter = self.indices.getCounter()
+        self._assign_nodes()
 
-    def _place_centers(self) -> None:
-        """Centres lead to the vertices next to them."""
-        if not self._spreads or not len(centers := self.centers.get()):
+    def _replace_centers(self) -> None:
+        """Set `indices` to the vertices nearest to `centers`."""
+        if not self._has_areas or not len(centers := self.centers.get()):
             return
-        found = self._surface().nearest(centers)
-        if self.indices.isSet() and not np.array_equal(self.indices.get(), found):
+        vertices = self._surface().nearest_vertices(centers)
+        if self.indices.isSet() and not np.array_equal(self.indices.get(), vertices):
             problem = "has 'centers' and 'indices': leave out 'indices', the centers count."
             complain(self, self.fault(problem))
-        self.indices.set(found)
+        self.indices.set(vertices)
 
     def _surface(self) -> Surface:
         topology: Any = self._links["surfaceTopology"].getLinkedBase()
@@ -133,12 +133,12 @@ class CableModel(Cable):
 
         return Surface(x, topology.elements("edges"), triangles)
 
-    def _spread(self) -> None:
-        """Find the nodes on which each point pulls, and their shares."""
+    def _assign_nodes(self) -> None:
+        """Find the nodes that each point pulls, and their weights."""
         points = self.indices.get()
         self._owner, self._nodes = np.arange(len(points)), points
-        self._shares = np.ones((len(points), 1))
-        if self._spreads:
+        self._weights = np.ones((len(points), 1))
+        if self._has_areas:
             from sofa_softctl.runtime.components.constraint.cable_areas import area_around
             from sofa_softctl.runtime.components.radii import radii_for
 
@@ -150,14 +150,14 @@ class CableModel(Cable):
                 )
             if len(self.centers.get()) and not np.isin(points, surface.triangles).all():
                 raise self.fault("has a center whose nearest vertex belongs to no triangle.")
-            places, centers = self.state.position.get()[points], self.centers.get()
+            positions, centers = self.state.position.get()[points], self.centers.get()
             areas = [
                 area_around(
                     surface,
                     int(points[k]),
                     float(radii[k]),
-                    along=self.method.get() == "geodesic",
-                    origin=places[k],
+                    along_edges=self.method.get() == "geodesic",
+                    origin=positions[k],
                     center=centers[k] if len(centers) == len(points) else None,
                 )
                 for k in range(len(points))
@@ -171,9 +171,9 @@ class CableModel(Cable):
                     complain(self, self.fault(problem))
             self._owner = np.repeat(np.arange(len(points)), [len(inside) for inside, _ in areas])
             self._nodes = np.concatenate([inside for inside, _ in areas])
-            self._shares = np.concatenate([shares for _, shares in areas])[:, None]
-        if keeps_sofa_defects():  # of two pulls in a row on a node the second one counts
-            self._shares[:-1][self._nodes[1:] == self._nodes[:-1]] = 0.0
+            self._weights = np.concatenate([weights for _, weights in areas])[:, None]
+        if keeps_sofa_defects():  # of successive pulls on a node the second counts
+            self._weights[:-1][self._nodes[1:] == self._nodes[:-1]] = 0.0
         self._row = np.zeros(len(self._nodes), dtype=np.int64)
 
     def reinit(self) -> None:
@@ -181,7 +181,7 @@ class CableModel(Cable):
         self.init()
 
     def reset(self) -> None:
-        """Back to the state after init."""
+        """Restore the state after init."""
         self.cableLength.set(self.cableInitialLength.get())
         self.force.set(0.0)
         self.displacement.set(0.0)
@@ -193,17 +193,17 @@ class CableModel(Cable):
 
     @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if self.indices.getCounter() != self._points_seen:  # the kernel checks no bounds
+        if self.indices.getCounter() != self._points_counter:  # the kernel does not check bounds
             self._check_points()
         self.cableLength.set(self._measure(self.state.position.get()))
         return self._row, self._nodes, self._pulls()
 
     def _pulls(self) -> np.ndarray:
-        """Direction of the pull on each of its nodes, shape (k, 3)."""
-        return self.directions[self._owner] * self._shares
+        """Return the pull direction on each of its nodes, shape (k, 3)."""
+        return self.directions[self._owner] * self._weights
 
     def free_motion(self) -> float:
-        """J (x_free - x): how much shorter it is after the free motion."""
+        """Return J (x_free - x), the shortening in the free motion."""
         state = self.state
         motion = state.free_position.get()[self._nodes] - state.position.get()[self._nodes]
         return float(np.vdot(self._pulls(), motion))
@@ -214,17 +214,17 @@ class CableModel(Cable):
         return np.array([self.free_motion() + gap])
 
     def store_start(self, lam: np.ndarray) -> None:
-        """Take over lambda, and the displacement at the start of the step, as SoftRobots does."""
+        """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
         self.force.set(float(lam[0]))
         self.displacement.set(self.cableInitialLength.get() - self.cableLength.get())
 
     def check_differentiable(self) -> None:
-        """See Cable.
+        """Check that derivatives of the cable are known.
 
         Raises:
             SceneError: it pulls on areas.
         """
-        if self._spreads:
+        if self._has_areas:
             raise self.fault(
                 f"pulls on areas, by method '{self.method.get()}': derivatives and equilibria are "
                 "known of cables that pull at their points, method 'point'."
@@ -232,33 +232,27 @@ class CableModel(Cable):
 
     @property
     def only_pulls(self) -> bool:
-        """See Cable: minForce says so."""
+        """True if minForce allows no negative force."""
         return self.minForce.isSet() and self.minForce.get() >= 0.0
 
-    def limit(self, name: str, unset: float) -> float:
-        """A limit that a scene may leave unset."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
     def displacement_limits(self) -> tuple[float, float]:
-        """Least and greatest displacement in this step, the rate limit not included."""
-        return (
-            -self.limit("maxNegativeDisp", np.inf),
-            self.limit("maxPositiveDisp", np.inf),
-        )
+        """Return smallest and largest displacement, without the rate limit."""
+        return (-self.limit("maxNegativeDisp", np.inf), self.limit("maxPositiveDisp", np.inf))
 
 
 class CableConstraint(CableModel):
     """A cable that is pulled in by `value`, or with the force `value`.
 
-    `displacement` is that at the start of the step, one step behind, as in SoftRobots. Departure:
-    `maxDispVariation` counts from the present length; from that `displacement`, as in SoftRobots,
-    half of it would come out (see `keeps_sofa_defects`).
+    `displacement` belongs to the start of the step, one step behind, as in SoftRobots. Departure:
+    `maxDispVariation` counts from the present length; from `displacement`, as in SoftRobots, only
+    half of it would result (see `keeps_sofa_defects`).
     """
 
-    value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
-    valueIndex = UInt(0, "Which value.")
-    valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
+    value = Reals([0.0], "Displacements or multipliers (lambda), to choose from by valueIndex.")
+    valueIndex = UInt(0, "Index of the entry of 'value' in use.")
+    valueType = Choice("displacement", "Meaning of 'value'.", choices=("displacement", "force"))
 
     @override
     def resolution(self) -> np.ndarray:
@@ -270,10 +264,10 @@ class CableConstraint(CableModel):
             row = row_parameters(IMPOSE_LAMBDA, value, delta_min=low, delta_max=high)
         else:
             rate = self.limit("maxDispVariation", np.inf)
-            now = self.cableInitialLength.get() - self.cableLength.get()
+            pulled = self.cableInitialLength.get() - self.cableLength.get()
             if keeps_sofa_defects():
-                now = self.displacement.get()
-            value = max(min(value, now + rate), now - rate)
+                pulled = self.displacement.get()
+            value = max(min(value, pulled + rate), pulled - rate)
             value = max(min(value, high), low)
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return row[None, :]

@@ -1,4 +1,4 @@
-"""Areas of a surface over which a cable spreads its force, around each of its points."""
+"""Areas of a surface around the points of a cable, which share its force."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Surface:
-    """Vertices of a surface, and what joins them."""
+    """Vertices, edges and triangles of a surface."""
 
     x: np.ndarray
     """Positions [length], shape (n, 3)."""
@@ -19,24 +19,24 @@ class Surface:
     triangles: np.ndarray
     """Vertices of each triangle, shape (t, 3)."""
 
-    def nearest(self, points: np.ndarray) -> np.ndarray:
-        """The vertex nearest to each of the points (m, 3), shape (m,)."""
-        away = np.linalg.norm(self.x[None] - points[:, None], axis=2)  # (m, n)
-        return away.argmin(axis=1)
+    def nearest_vertices(self, points: np.ndarray) -> np.ndarray:
+        """Return the vertex nearest to each of the points (m, 3), shape (m,)."""
+        distances = np.linalg.norm(self.x[None] - points[:, None], axis=2)  # (m, n)
+        return distances.argmin(axis=1)
 
-    def projected(self, point: np.ndarray, vertex: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """The point's place on the triangles at a vertex.
+    def project(self, point: np.ndarray, vertex: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """Project a point onto the triangles at a vertex.
 
         Returns:
-            Vertices of the nearest of these triangles (3,), distance of each from the point's place
-            on it (3,), and the point's distance from there.
+            Vertices of the nearest of these triangles (3,), their distances from the projection
+            (3,), and the distance of the point from its projection.
         """
         around = self.triangles[(self.triangles == vertex).any(axis=1)]
-        places = np.array([_place(point, self.x[triangle]) for triangle in around])
-        away = np.linalg.norm(places - point, axis=1)
-        found = int(away.argmin())
-        along = np.linalg.norm(self.x[around[found]] - places[found], axis=1)
-        return around[found], along, float(away[found])
+        points = np.array([_closest_point(point, self.x[triangle]) for triangle in around])
+        distances = np.linalg.norm(points - point, axis=1)
+        closest = int(distances.argmin())
+        edge_distances = np.linalg.norm(self.x[around[closest]] - points[closest], axis=1)
+        return around[closest], edge_distances, float(distances[closest])
 
 
 def area_around(
@@ -44,26 +44,26 @@ def area_around(
     vertex: int,
     radius: float,
     *,
-    along: bool,
+    along_edges: bool,
     origin: np.ndarray,
     center: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices nearer than a radius that edges join to a vertex, and their shares of a force.
+    """Return vertices within a radius that edges join to a vertex, and their weights.
 
-    A share falls from the vertex to 0 at the radius: proportional to radius - distance.
+    Weights are proportional to radius - distance.
 
     Args:
         surface: The surface.
-        vertex: Where the search starts.
+        vertex: Start of the search.
         radius: The radius [length].
-        along: Whether distances count along edges, from a given centre on over its place on the
-            surface; otherwise straight from the origin.
+        along_edges: Measure distances along edges, from a centre over its projection; otherwise
+            straight from the origin.
         origin: Position of the vertex [length], shape (3,).
-        center: A point beside the surface [length], shape (3,). As in SoftRobots, other corners of
-            its triangle are passed through only where another way there is shorter.
+        center: A point near the surface [length], shape (3,). As in SoftRobots, paths cross other
+            corners of its triangle only if another path to them is shorter.
 
     Returns:
-        Vertices (k,) and shares (k,), which add up to 1; none where the radius is too short.
+        Vertices (k,) and weights (k,), of sum 1; none if the radius is too short.
 
     Source: SoftRobots' CableModel.
     """
@@ -72,42 +72,41 @@ def area_around(
     if center is None:
         distance[vertex] = 0.0
     else:
-        corners, from_place, away = surface.projected(center, vertex)
-        distance[corners] = away + from_place if along else straight[corners]
-    joined = _joined(surface.edges, len(surface.x))
+        corners, to_corners, height = surface.project(center, vertex)
+        distance[corners] = height + to_corners if along_edges else straight[corners]
+    neighbours = _neighbours(surface.edges, len(surface.x))
     queue = [(float(distance[vertex]), vertex)]
     while queue:
         _, v = heappop(queue)
-        for w in joined[v]:
+        for w in neighbours[v]:
             step = float(np.linalg.norm(surface.x[v] - surface.x[w]))
-            d = float(distance[v]) + step if along else float(straight[w])
+            d = float(distance[v]) + step if along_edges else float(straight[w])
             if d < distance[w]:
                 distance[w] = d
                 heappush(queue, (d, w))
     inside = np.flatnonzero(distance < radius)
-    shares = radius - distance[inside]
-    return inside, shares / shares.sum() if len(inside) else shares
+    weights = radius - distance[inside]
+    return inside, weights / weights.sum() if len(inside) else weights
 
 
-def _joined(edges: np.ndarray, count: int) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in range(count)]
+def _neighbours(edges: np.ndarray, count: int) -> list[list[int]]:
+    neighbours: list[list[int]] = [[] for _ in range(count)]
     for a, b in edges.tolist():
-        found[a].append(b)
-        found[b].append(a)
-    return found
+        neighbours[a].append(b)
+        neighbours[b].append(a)
+    return neighbours
 
 
-def _place(point: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """The place of a triangle, corners (3, 3), that is nearest to a point (3,)."""
+def _closest_point(point: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """Return the point of a triangle, corners (3, 3), that is nearest to a point (3,)."""
     origin, sides = corners[0], corners[1:] - corners[0]
     weights = np.linalg.lstsq(sides.T, point - origin, rcond=None)[0]
     if weights.min() >= 0.0 and weights.sum() <= 1.0:
-        inside: np.ndarray = origin + weights @ sides
-        return inside
-    places = []
+        return origin + weights @ sides
+    candidates = []
     for a, b in ((0, 1), (1, 2), (2, 0)):
         side = corners[b] - corners[a]
         length = side @ side
-        part = (point - corners[a]) @ side / length if length else 0.0
-        places.append(corners[a] + min(max(part, 0.0), 1.0) * side)
-    return min(places, key=lambda place: float(np.linalg.norm(place - point)))
+        fraction = (point - corners[a]) @ side / length if length else 0.0
+        candidates.append(corners[a] + min(max(fraction, 0.0), 1.0) * side)
+    return min(candidates, key=lambda place: float(np.linalg.norm(place - point)))

@@ -17,19 +17,19 @@ from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 from sofa_softctl.runtime.kernels.contact.share import share_in_contact
 from sofa_softctl.runtime.kernels.mapping import rigid
 
-OF_A_STEP = ("near", "identity", "contact_distance", "frames", "force", "gap", "free_slide")
-"""Attributes that belong to a step."""
+STEP_ATTRIBUTES = ("near", "identity", "contact_distance", "frames", "force", "gap", "free_slide")
+"""Attributes of one step."""
 
 
 class UnilateralLagrangianConstraint(LagrangianConstraint):
     """Contacts of two collision models in one step: gap >= 0, push >= 0, Coulomb friction.
 
-    Made by the collision pipeline, one for each pair of models that touches. Rows of a contact:
-    along the normal, from the first body to the second, and with friction two tangents. The points
-    where it acts are fixed in the elements during the step.
+    The collision pipeline creates one per pair of models that touch. Rows of a contact: along the
+    normal, from the first body to the second, and with friction two tangents. Its points are fixed
+    in the elements during the step.
 
-    Source: SOFA's contact constraint; its gap and the part of the tangential motion that counts
-    as sliding (only what is left of the step after the gap has closed).
+    Source: SOFA's contact constraint, including the gap and the sliding (only the tangential motion
+    in the remainder of the step after the gap has closed).
     """
 
     category: ClassVar[str] = "contact"
@@ -42,7 +42,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self.in_velocities = False  # `motion_violation` is asked for
+        self.in_velocities = False  # True once `motion_violation` is called
         self.near = Proximities(
             *(np.empty((0, *shape)) for shape in ((2,), (2, 3), (2, 3), (3,), ()))
         )
@@ -52,7 +52,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.free_slide = np.empty((0, 2))
 
     def connect(self, first: CollisionModel, second: CollisionModel, mu: float) -> None:
-        """Say which models touch."""
+        """Set the two models and the friction."""
         self.models = (first, second)
         self.mu.set(mu)
         self._links["object1"].setLinkedBase(first.state)
@@ -60,32 +60,34 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.rows_each = 3 if mu > 0.0 else 1
         self._initialised = True
 
-    def touch(self, near: Proximities, contact_distance: float, identity: np.ndarray) -> None:
-        """Take over the contacts of this step.
+    def set_contacts(
+        self, hits: Proximities, contact_distance: float, identity: np.ndarray
+    ) -> None:
+        """Set the contacts of this step.
 
         Args:
-            near: The pairs of near points.
+            hits: Pairs of near points.
             contact_distance: Distance that contacts keep, without the elements' reach [length].
-            identity: What the two elements are called, the same from step to step, shape (p, 2).
+            identity: Names of the two elements, constant over steps, shape (p, 2).
         """
         first, second = self.models
-        self.near, self.identity = near, identity
-        reach = first.reach[near.element[:, 0]] + second.reach[near.element[:, 1]]
+        self.near, self.identity = hits, identity
+        reach = first.reach[hits.element[:, 0]] + second.reach[hits.element[:, 1]]
         self.contact_distance = contact_distance + reach
-        self.frames = frames(near.normal)
-        self.force = self.gap = np.zeros((len(near.distance), 3))
+        self.frames = frames(hits.normal)
+        self.force = self.gap = np.zeros((len(hits.distance), 3))
 
     def contacts(self) -> dict[str, Any]:
-        """The contacts of this step, for `take_over`."""
-        return {name: getattr(self, name) for name in OF_A_STEP}  # new ones in each step
+        """Return the contacts of this step, for `take_over`."""
+        return {name: getattr(self, name) for name in STEP_ATTRIBUTES}  # created in each step
 
     def take_over(self, contacts: dict[str, Any]) -> None:
-        """Restore what `contacts` gave."""
+        """Restore the result of `contacts`."""
         vars(self).update(contacts)
 
     @property
     def contact_count(self) -> int:
-        """Contacts in this step."""
+        """Number of contacts in this step."""
         return len(self.near.distance)
 
     @property
@@ -99,12 +101,12 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         return self.rows_each * self.contact_count
 
     def parts(self) -> list[StateRows]:
-        """See LagrangianConstraint: rows on the first state, then on the second if it differs."""
-        one, two = self._rows_on(0, -1.0), self._rows_on(1, 1.0)
-        if one[0] is not two[0]:
-            return [one, two]
-        row, node, direction = (np.concatenate(part) for part in zip(one[1:], two[1:], strict=True))
-        return [(one[0], row, node, direction)]
+        """Return the rows on the first state, and on the second if it differs."""
+        a, b = self._rows_on(0, -1.0), self._rows_on(1, 1.0)
+        if a[0] is not b[0]:
+            return [a, b]
+        row, node, direction = (np.concatenate(part) for part in zip(a[1:], b[1:], strict=True))
+        return [(a[0], row, node, direction)]
 
     def _rows_on(self, side: int, sign: float) -> StateRows:
         model, count = self.models[side], self.rows_each
@@ -115,12 +117,12 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         shape = (len(nodes), count, nodes.shape[1])
         row = np.broadcast_to(np.arange(shape[0] * count).reshape(-1, count, 1), shape)
         directions = sign * weights[:, None, :, None] * self.frames[:, :count, None, :]
-        kept = np.broadcast_to(weights[:, None, :] != 0.0, shape)
+        is_used = np.broadcast_to(weights[:, None, :] != 0.0, shape)
         node = np.broadcast_to(nodes[:, None, :], shape)
-        return model.state, row[kept], node[kept], directions[kept]
+        return model.state, row[is_used], node[is_used], directions[is_used]
 
     def _rows_on_bodies(self, side: int, sign: float) -> StateRows:
-        """Of spheres on bodies: a push at the surface also turns, about the centre."""
+        """Return rows on bodies with spheres: a push at the surface turns the body as well."""
         model, count = self.models[side], self.rows_each
         bodies = np.repeat(model.elements[self.near.element[:, side], 0], count)
         push = sign * self.frames[:, :count]  # (p, count, 3)
@@ -130,32 +132,32 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         return (model.state, *model.state.kind.entries(np.arange(len(rows)), bodies, rows))
 
     def _arms(self, side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """From the centres of bodies to where their spheres are touched, shapes (p, 3).
+        """Return vectors from centres of bodies to the contact points of spheres, shapes (p, 3).
 
-        Before and after the free motion, by which the surface moves past the touched place, and
-        where it is pushed. In SOFA the place turns with the body, so that a rolling ball is pushed
-        up behind its centre and rolls ever faster (see `keeps_sofa_defects`).
+        Before and after the free motion, in which the surface moves past the contact point, and
+        for the push. In SOFA the point turns with the body, so that a rolling ball is pushed up
+        behind its centre and rolls ever faster (see `keeps_sofa_defects`).
         """
         model, state = self.models[side], self.models[side].state
         touched = self.near.element[:, side]
         radius = model.reach[touched] - model.proximity.get()
-        before = (radius * (1.0, -1.0)[side])[:, None] * self.near.normal
+        start_arm = (radius * (1.0, -1.0)[side])[:, None] * self.near.normal
         bodies = model.elements[touched, 0]
         start, free = (x.get()[bodies] for x in (state.position, state.free_position))
-        turned = model.state.kind.difference(free, start)[:, 3:]
+        rotation = model.state.kind.difference(free, start)[:, 3:]
         if not keeps_sofa_defects():
-            return before, before + np.cross(turned, before), before
-        arm = rigid.rotated(rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:])), before)
-        return before, before + np.cross(turned, arm) if self.in_velocities else arm, arm
+            return start_arm, start_arm + np.cross(rotation, start_arm), start_arm
+        arm = rigid.rotated(rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:])), start_arm)
+        return start_arm, start_arm + np.cross(rotation, arm) if self.in_velocities else arm, arm
 
     def _motion(self, side: int) -> np.ndarray:
-        """Free motion of each contact point, shape (p, 3)."""
+        """Return the free motion of each contact point, shape (p, 3)."""
         model = self.models[side]
         nodes = model.elements[self.near.element[:, side]]
         state = model.state
-        moved = state.free_position.get()[nodes] - state.position.get()[nodes]  # (p, k, 3)
+        displacements = state.free_position.get()[nodes] - state.position.get()[nodes]  # (p, k, 3)
         weights = self.near.weight[:, side, : nodes.shape[1]]
-        total: np.ndarray = np.einsum("pk,pkc->pc", weights, moved[..., :3])
+        total: np.ndarray = np.einsum("pk,pkc->pc", weights, displacements[..., :3])
         if model.state.kind.name == "Rigid3":
             before, after, _ = self._arms(side)
             total += after - before
@@ -163,10 +165,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     @property
     def distance(self) -> np.ndarray:
-        """From the first points to the second, along the normals [length], shape (p,)."""
-        apart = self.near.point[:, 1] - self.near.point[:, 0]
-        found: np.ndarray = np.einsum("pc,pc->p", apart, self.frames[:, 0])
-        return found
+        """Distance from first to second points along the normals [length], shape (p,)."""
+        offsets = self.near.point[:, 1] - self.near.point[:, 0]
+        return np.einsum("pc,pc->p", offsets, self.frames[:, 0])
 
     @override
     def violation(self) -> np.ndarray:
@@ -178,15 +179,14 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.free_slide = slide[:, 1:].copy()
         slide *= share_in_contact(gap, free, size)[:, None]
         slide[:, 0] = free
-        found: np.ndarray = slide[:, : self.rows_each].ravel()
-        return found
+        return slide[:, : self.rows_each].ravel()
 
     def motion_violation(self) -> np.ndarray:
-        """See LagrangianConstraint; in velocities the whole tangential motion slides."""
+        """Return the violation in velocities, where the whole tangential motion is sliding."""
         self.in_velocities = True
-        found = self.violation().reshape(-1, self.rows_each)
-        found[:, 1:] = self.free_slide[:, : self.rows_each - 1]
-        return found.ravel()
+        violation = self.violation().reshape(-1, self.rows_each)
+        violation[:, 1:] = self.free_slide[:, : self.rows_each - 1]
+        return violation.ravel()
 
     @override
     def resolution(self) -> np.ndarray:
@@ -197,12 +197,12 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         """Check that the derivative of a time step is known with these contacts.
 
         Raises:
-            SceneError: They do not push along the shortest way.
+            SceneError: they do not push along the shortest connection.
         """
         names = " and ".join(model.describe() for model in self.models)
-        apart = self.near.point[:, 1] - self.near.point[:, 0]
-        aside = apart - self.distance[:, None] * self.near.normal
-        if (np.abs(aside) > 1e-6 * np.abs(self.distance)[:, None] + 1e-12).any():
+        offsets = self.near.point[:, 1] - self.near.point[:, 0]
+        sideways = offsets - self.distance[:, None] * self.near.normal
+        if (np.abs(sideways) > 1e-6 * np.abs(self.distance)[:, None] + 1e-12).any():
             raise self.fault(
                 f"pushes between {names} along the normal of a surface, not along the shortest "
                 "way: derivatives of a step are known for that alone. Leave useSurfaceNormals out."
@@ -216,17 +216,17 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
 
 def frames(normal: np.ndarray) -> np.ndarray:
-    """Normal and two tangents of each contact, shape (p, 3, 3), as SOFA chooses them.
+    """Return normal and two tangents of each contact, shape (p, 3, 3), as SOFA chooses them.
 
     Args:
         normal: Unit normals, shape (p, 3).
     """
-    other = normal[:, [2, 0, 1]]
-    s = np.cross(normal, other)
+    shifted = normal[:, [2, 0, 1]]
+    s = np.cross(normal, shifted)
     size = np.linalg.norm(s, axis=1, keepdims=True)
-    along = size[:, 0] < 1e-9  # the diagonal (1, 1, 1): any other direction does
-    if along.any():
-        s[along] = np.cross(normal[along], [1.0, 0.0, 0.0])
+    is_diagonal = size[:, 0] < 1e-9  # (1, 1, 1): any other direction works
+    if is_diagonal.any():
+        s[is_diagonal] = np.cross(normal[is_diagonal], [1.0, 0.0, 0.0])
         size = np.linalg.norm(s, axis=1, keepdims=True)
     s = s / size
     return np.stack([normal, -np.cross(normal, s), s], axis=1)

@@ -30,7 +30,7 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
     regularizationTerm = Real(0.0, "Added to the diagonal of W.")
 
     def attach(self, system: MechanicalSystem) -> None:
-        """See ConstraintCorrection.
+        """Attach to the system of an integrator with a matrix.
 
         Raises:
             SceneError: The integrator divides by masses, without a matrix.
@@ -47,12 +47,12 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
         W = k * self.factor() * self.system.linear_solver.delassus(rows)
         term = self.regularizationTerm.get()
         if term > 0.0:
-            touched = np.unique(rows.row)
-            W[touched, touched] += term
+            rows_used = np.unique(rows.row)
+            W[rows_used, rows_used] += term
         return W
 
     def factor(self) -> float:
-        """Factor of the compliance."""
+        """Return the factor of the compliance."""
         return 1.0
 
     @override
@@ -61,7 +61,7 @@ class LinearSolverConstraintCorrection(ConstraintCorrection):
 
 
 class GenericConstraintCorrection(LinearSolverConstraintCorrection):
-    """The same for all states below the integrator."""
+    """W = k H A^-1 H^T for all states below the integrator."""
 
     complianceFactor = Real(1.0, "Factor of the compliance.")
 
@@ -73,97 +73,94 @@ class GenericConstraintCorrection(LinearSolverConstraintCorrection):
 
 
 class UncoupledConstraintCorrection(ConstraintCorrection):
-    """W = k C H H^T: every node of its state alone, with a compliance C of its own.
+    """W = k C H H^T, with a separate compliance C for each node of its state.
 
-    A body's compliance is 7 numbers: that of the centre, then the upper triangle of the matrix of
-    its rotation. Without any given it is the inverse of the UniformMass in the node, as in SOFA as
-    it is when the correction is initialised: that of a mass that comes later is 1 and has a unit
-    matrix, whatever totalMass is. With a defaultCompliance alone the rotation has the unit matrix.
+    A body's compliance has 7 numbers: one of the centre, then the upper triangle of the rotation's
+    matrix. By default it is the inverse of the UniformMass in the node. As in SOFA, the mass is
+    read at init: a mass that comes later counts as 1 with a unit matrix, whatever totalMass is.
+    With only a defaultCompliance the rotation has the unit matrix.
 
-    With useOdeSolverIntegrationFactors=False multipliers C is a displacement, times
-    correctionPositionFactor, and with correctionVelocityFactor / dt a velocity; a compliance that
-    comes from the mass is then dt^2 / mass.
+    With useOdeSolverIntegrationFactors=False, C lambda times correctionPositionFactor is a
+    displacement, and times correctionVelocityFactor / dt a velocity; a compliance from the mass is
+    then dt^2 / mass.
     """
 
     compliance = Reals([], "Compliance of each node.", unit="length/force", follows="start")
     defaultCompliance = Real(
-        1e-5,
-        "Compliance of all nodes when there is not one for each.",
-        unit="length/force",
-        follows="start",
+        1e-5, "Compliance of all nodes unless each has one.", unit="length/force", follows="start"
     )
     useOdeSolverIntegrationFactors = Bool(True, "k is the integrator's factor; else 1.")
     f_verbose = Bool(False, "Unused.")
     verbose = Bool(False, "Unused.")
     correctionVelocityFactor = Real(1.0, "Unused with useOdeSolverIntegrationFactors.")
-    correctionPositionFactor = Real(1.0, "Likewise.")
+    correctionPositionFactor = Real(1.0, "Unused with useOdeSolverIntegrationFactors.")
     topology = LinkType("Unused: the mesh does not change.")
     constraintSolvers = LinkType("Unused: the constraint solver of the scene.", many=True)
 
     def init(self) -> None:
-        """Look at the mass."""
-        self._seen_mass: str | None = None
+        """Read the mass."""
+        self._mass_at_init: str | None = None
         self._is_early = False
         assert self._context is not None
         for mass in self._context.of("mass"):
             if isinstance(mass, UniformMass):
-                self._seen_mass = str(mass.vertexMass.get())
+                self._mass_at_init = str(mass.vertexMass.get())
                 self._is_early = not mass._initialised
 
     @override
     def attach(self, system: MechanicalSystem) -> None:
         assert self._context is not None
-        own = [state for state in self._context.of("state") if id(state) in system.offset]
-        self.system, self.states = system, own or system.states  # type: ignore[assignment]
+        states = [state for state in self._context.of("state") if id(state) in system.offset]
+        self.system, self.states = system, states or system.states  # type: ignore[assignment]
         self._compliance = np.zeros((system.size, 3, 3))
         for state in self.states:
             start = system.offset[id(state)]
             part = self._compliance[start : start + state.block_count]
             if state.kind.name == "Rigid3":
-                part[::2], part[1::2] = self._of_body()
+                part[::2], part[1::2] = self._body_compliance()
                 continue
-            scalars = np.repeat(self._of_nodes(state.count), state.deriv_size)
+            scalars = np.repeat(self._node_compliances(state.count), state.deriv_size)
             rows, axes = np.divmod(np.arange(len(scalars)), 3)
             part[rows, axes, axes] = scalars
 
-    def _of_nodes(self, count: int) -> np.ndarray:
-        given, default = self.compliance.get(), self.defaultCompliance
-        if len(given) == count:
-            found = given
+    def _node_compliances(self, count: int) -> np.ndarray:
+        values, default = self.compliance.get(), self.defaultCompliance
+        if len(values) == count:
+            compliances = values
         else:
-            common = given[0] if len(given) and not default.isSet() else default.get()
-            found = np.full(count, common)
-            if len(given) > 1:
-                problem = f"has {len(given)} numbers in 'compliance' for {count} nodes: all get "
+            common = values[0] if len(values) and not default.isSet() else default.get()
+            compliances = np.full(count, common)
+            if len(values) > 1:
+                problem = f"has {len(values)} numbers in 'compliance' for {count} nodes: all get "
                 complain(self, self.fault(f"{problem}{common:g}."))
-        self._check_positive(found)
-        return found
+        self._check_positive(compliances)
+        return compliances
 
     def _check_positive(self, compliances: np.ndarray) -> None:
         if (compliances <= 0.0).any():
             problem = f"needs positive compliances, got {compliances.min():g}: constraints do not "
             complain(self, self.fault(f"{problem}hold what has it."))
 
-    def _of_body(self) -> tuple[np.ndarray, np.ndarray]:
-        """Compliance of the centre and of the rotation of each body, shapes (3, 3)."""
-        given = self.compliance.get()
-        if len(given) != 7:
-            if len(given):
+    def _body_compliance(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the compliance of the centre and of the rotation of each body, shapes (3, 3)."""
+        values = self.compliance.get()
+        if len(values) != 7:
+            if len(values):
                 problem = self.fault(
-                    f"has {len(given)} numbers in 'compliance', which do not count for bodies: "
+                    f"has {len(values)} numbers in 'compliance', which do not count for bodies: "
                     "these take 7, that of the centre, then xx, xy, xz, yy, yz, zz of the "
                     "rotation. As in SOFA it is that of the defaultCompliance, or of the mass."
                 )
                 complain(self, problem)
-            given = self._from_mass()
-            self.compliance.set(given)
-        self._check_positive(given[[0, 1, 4, 6]])
-        return given[0] * np.eye(3), given[[1, 2, 3, 2, 4, 5, 3, 5, 6]].reshape(3, 3)
+            values = self._compliance_from_mass()
+            self.compliance.set(values)
+        self._check_positive(values[[0, 1, 4, 6]])
+        return values[0] * np.eye(3), values[[1, 2, 3, 2, 4, 5, 3, 5, 6]].reshape(3, 3)
 
-    def _from_mass(self) -> np.ndarray:
+    def _compliance_from_mass(self) -> np.ndarray:
         if self.defaultCompliance.isSet():
             return np.array([self.defaultCompliance.get(), 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
-        if self._seen_mass is None:
+        if self._mass_at_init is None:
             problem = self.fault(
                 "needs 'compliance' or 'defaultCompliance', or a UniformMass in its node from "
                 "which to take it."
@@ -171,7 +168,7 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
             complain(
                 self, problem, " It counts as that of a mass of 1; SOFA's lacks a number then."
             )
-        body = RigidMass.of(self._seen_mass or "1")
+        body = RigidMass.of(self._mass_at_init or "1")
         if not body.mass:
             raise self.fault("finds a UniformMass of 0, which any force moves without end.")
         moment = body.moment()
@@ -183,16 +180,15 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
                 f"node. As in SOFA it moves the body as one of mass {body.mass:g} and a moment of "
                 "inertia of 1, whatever totalMass is: put the mass before it.",
             )
-        found = np.array([1.0 / body.mass, *np.linalg.inv(moment)[np.triu_indices(3)]])
-        return found if self.useOdeSolverIntegrationFactors.get() else self._dt() ** 2 * found
+        C = np.array([1.0 / body.mass, *np.linalg.inv(moment)[np.triu_indices(3)]])
+        return C if self.useOdeSolverIntegrationFactors.get() else self._dt() ** 2 * C
 
     def _dt(self) -> float:
         assert self._context is not None
-        dt: float = self._context.dt.get()
-        return dt
+        return self._context.dt.get()
 
     def factors(self) -> tuple[float, float]:
-        """See ConstraintCorrection; of the nearest integrator, also where that does nothing."""
+        """Return the factors of the nearest integrator, even if it does nothing."""
         if self.useOdeSolverIntegrationFactors.get():
             assert self._context is not None
             solver: Any = self._context.find_upward("ode solver") or self.system.solver
@@ -203,11 +199,11 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
     @override
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
         k = self.factors()[0] if self.useOdeSolverIntegrationFactors.get() else 1.0
-        touched, place = np.unique(rows.node, return_inverse=True)
-        H = np.zeros((rows.count, len(touched), 3))
-        np.add.at(H, (rows.row, place), rows.direction)
-        scaled = np.einsum("rni,nij->rnj", H, self._compliance[touched])
-        size = 3 * len(touched)
+        nodes, index = np.unique(rows.node, return_inverse=True)
+        H = np.zeros((rows.count, len(nodes), 3))
+        np.add.at(H, (rows.row, index), rows.direction)
+        scaled = np.einsum("rni,nij->rnj", H, self._compliance[nodes])
+        size = 3 * len(nodes)
         return k * scaled.reshape(rows.count, size) @ H.reshape(rows.count, size).T
 
     @override

@@ -23,8 +23,8 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
 class GenericConstraintSolver(ConstraintSolver):
     """Projected Gauss-Seidel from lambda = 0 in every step, or conjugate gradients built on it.
 
-    The tolerance is multiplied by the number of rows while scaleTolerance is on. When it is not
-    reached within maxIterations the last lambda is used, and currentError says so.
+    With scaleTolerance the tolerance is multiplied by the number of rows. If maxIterations does not
+    reach it, the last lambda is used, and currentError shows the error.
     """
 
     aliases: ClassVar[tuple[str, ...]] = (
@@ -36,20 +36,20 @@ class GenericConstraintSolver(ConstraintSolver):
 
     resolutionMethod = Choice(
         "ProjectedGaussSeidel",
-        "How to solve; UnbuiltGaussSeidel is projected Gauss-Seidel here.",
+        "Method; UnbuiltGaussSeidel is projected Gauss-Seidel here.",
         choices=(
             "ProjectedGaussSeidel",
             "UnbuiltGaussSeidel",
             "NonsmoothNonlinearConjugateGradient",
         ),
     )
-    maxIterations = Int(1000, "Most sweeps.", aliases=("maxIt",))
+    maxIterations = Int(1000, "Largest number of sweeps.", aliases=("maxIt",))
     tolerance = Real(0.001, "Sum of |W_jj change of lambda_j| at which to stop.", unit="length")
     sor = Real(1.0, "Relaxation, 1 for none.")
     regularizationTerm = Real(0.0, "Added to the diagonal of W.")
     scaleTolerance = Bool(True, "Multiply the tolerance by the number of rows.")
     allVerified = Bool(False, "Unused.")
-    newtonIterations = Int(100, "Most sweeps of NonsmoothNonlinearConjugateGradient.")
+    newtonIterations = Int(100, "Largest number of sweeps of NonsmoothNonlinearConjugateGradient.")
     multithreading = Bool(False, "Unused.")
     computeGraphs = Bool(False, "Unused.")
     computeConstraintForces = Bool(False, "Fill constraintForces.")
@@ -62,9 +62,7 @@ class GenericConstraintSolver(ConstraintSolver):
     constraintForces = Reals([], "lambda of the last step.", read_only=True)
     currentNumConstraints = Int(0, "Rows of the last step.", read_only=True)
     currentNumConstraintGroups = Int(
-        0,
-        "Constraints of the last step, each pair of points and contact by itself.",
-        read_only=True,
+        0, "Constraints of the last step, counting each pair of points and contact.", read_only=True
     )
     currentIterations = Int(0, "Sweeps of the last step, plus one.", read_only=True)
     currentError = Real(0.0, "Sum at which the last step stopped.", read_only=True)
@@ -73,7 +71,7 @@ class GenericConstraintSolver(ConstraintSolver):
         """Check that every constraint can be solved forward.
 
         Raises:
-            SceneError: one is an actuator, effector or equality of inverse control.
+            SceneError: a constraint is an actuator, effector or equality of inverse control.
         """
         super().attach(problem)
         for constraint in problem.constraints:
@@ -85,7 +83,7 @@ class GenericConstraintSolver(ConstraintSolver):
                 )
 
     def adjust(self, parameters: np.ndarray) -> None:
-        """Change the rows' parameters (n, 6) before they are solved."""
+        """Change the rows' parameters (n, 6) before the solve."""
 
     @override
     def solve(self, problem: ConstraintSystem) -> None:
@@ -105,24 +103,18 @@ class GenericConstraintSolver(ConstraintSolver):
                 problem.lam[start : start + constraint.row_count] = constraint.starts_from
             if constraint.solved_at_once:
                 rows = slice(start, start + constraint.row_count)
-                alone = np.linalg.lstsq(W[rows, rows], problem.delta_free[rows], rcond=None)[0]
-                problem.lam[rows] = -alone
+                solution = np.linalg.lstsq(W[rows, rows], problem.delta_free[rows], rcond=None)[0]
+                problem.lam[rows] = -solution
         kinds = parameters[:, 0]
-        together = ((kinds == COULOMB) | (kinds == BLOCK)).sum()  # three rows each
-        self.currentNumConstraintGroups.set(int(count - together + together // 3))
+        grouped = ((kinds == COULOMB) | (kinds == BLOCK)).sum()  # three rows each
+        self.currentNumConstraintGroups.set(int(count - grouped + grouped // 3))
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
         self.adjust(parameters)
         conjugate = self.resolutionMethod.get() == "NonsmoothNonlinearConjugateGradient"
         solve = conjugate_gradient if conjugate else gauss_seidel
-        most = self.newtonIterations.get() - 1 if conjugate else self.maxIterations.get()
+        limit = self.newtonIterations.get() - 1 if conjugate else self.maxIterations.get()
         sweeps, error = solve(
-            W,
-            problem.delta_free,
-            parameters,
-            self.sor.get(),
-            tolerance,
-            max(most, 0),
-            problem.lam,
+            W, problem.delta_free, parameters, self.sor.get(), tolerance, max(limit, 0), problem.lam
         )
         self.currentIterations.set(sweeps + 1)
         self.currentError.set(error)
@@ -131,7 +123,7 @@ class GenericConstraintSolver(ConstraintSolver):
 
 
 class NNCGConstraintSolver(GenericConstraintSolver):
-    """GenericConstraintSolver with NonsmoothNonlinearConjugateGradient, whatever is asked for."""
+    """GenericConstraintSolver that always uses NonsmoothNonlinearConjugateGradient."""
 
     aliases = ("NonsmoothNonlinearConjugateGradientConstraintSolver",)
 

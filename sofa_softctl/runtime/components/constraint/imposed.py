@@ -1,4 +1,4 @@
-"""Imposed displacement or force of a forward constraint."""
+"""Imposed displacement or force of a forward constraint, and limits that may be unset."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 
 def only_watches(constraint: LagrangianConstraint) -> bool:
-    """Whether it imposes a force of 0: it moves nothing, and gives inverse control its rows."""
+    """Return True if it imposes a force of 0, and so only gives inverse control its rows."""
     return constraint.valueType.get() == "force" and not np.any(constraint.value.get())
 
 
+def read_limit(constraint: LagrangianConstraint, name: str, unset: float) -> float:
+    """Return a limit, or `unset` if the scene does not set it."""
+    data = constraint._data[name]
+    return data.get() if data.isSet() else unset
+
+
 def imposed_value(constraint: LagrangianConstraint) -> float:
-    """value[valueIndex]; 0 when the scene gave no value.
+    """Return value[valueIndex], or 0 if the scene gives no value.
 
     Raises:
-        SceneError: there is no value of that number.
+        SceneError: there is no value of that index.
     """
     values = constraint.value.get()
     index = constraint.valueIndex.get()

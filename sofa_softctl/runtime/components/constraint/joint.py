@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import only_watches
+from sofa_softctl.runtime.components.constraint.imposed import only_watches, read_limit
 from sofa_softctl.runtime.core.data.types import Choice, Int, Real
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -31,7 +31,7 @@ class JointModel(LagrangianConstraint):
         """Check the joint.
 
         Raises:
-            SceneError: it does not exist.
+            SceneError: the joint does not exist.
         """
         index, count = self.index.get(), self.state.count
         if not 0 <= index < count:
@@ -48,32 +48,29 @@ class JointModel(LagrangianConstraint):
         return self._entries
 
     def coordinate(self, name: str = "position") -> float:
-        """q now, or in another vector of the state."""
+        """Return the present q, or q in another vector of the state."""
         return float(self.state._data[name].get()[self.index.get(), 0])
 
-    def limit(self, name: str, unset: float) -> float:
-        """A limit that a scene may leave unset."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
 
 class JointConstraint(JointModel):
-    """Moves a joint by `value` from where it was at init, or drives it with the force `value`.
+    """Moves a joint by `value` from its position at init, or drives it with the force `value`.
 
     Source: SoftRobots' JointConstraint.
     """
 
     value = Real(0.0, "Displacement or multiplier (lambda).")
-    valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
-    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
-    minDisplacement = Real(0.0, "Least displacement.", unit="length")
-    maxDisplacement = Real(0.0, "Greatest displacement.", unit="length")
+    valueType = Choice("displacement", "Meaning of 'value'.", choices=("displacement", "force"))
+    minForce = Real(0.0, "Smallest lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Largest lambda.", unit="lambda of force")
+    minDisplacement = Real(0.0, "Smallest displacement.", unit="length")
+    maxDisplacement = Real(0.0, "Largest displacement.", unit="length")
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
 
     def init(self) -> None:
-        """Remember where the joint is."""
+        """Store the coordinate of the joint."""
         super().init()
         self.q_init = self.coordinate()
 
@@ -82,22 +79,22 @@ class JointConstraint(JointModel):
         q = self.coordinate("free_position")
         assert self._context is not None
         if keeps_sofa_defects() and not self._context.time.get():
-            q -= self.coordinate()  # SOFA's first step takes it to be at 0
+            q -= self.coordinate()  # SOFA's first step assumes it at 0
         return np.array([q - self.q_init])
 
     @override
     def resolution(self) -> np.ndarray:
         forces = self.limit("minForce", -math.inf), self.limit("maxForce", math.inf)
-        ways = self.limit("minDisplacement", -math.inf), self.limit("maxDisplacement", math.inf)
+        ends = self.limit("minDisplacement", -math.inf), self.limit("maxDisplacement", math.inf)
         value = self.value.get()
         if self.valueType.get() == "force":
             value = max(min(value, forces[1]), forces[0])
-            return row_parameters(IMPOSE_LAMBDA, value, delta_min=ways[0], delta_max=ways[1])[None]
-        value = max(min(value, ways[1]), ways[0])
+            return row_parameters(IMPOSE_LAMBDA, value, delta_min=ends[0], delta_max=ends[1])[None]
+        value = max(min(value, ends[1]), ends[0])
         return row_parameters(IMPOSE_DELTA, value, *forces)[None]
 
     def check_differentiable(self) -> None:
-        """See LagrangianConstraint; known where it only watches."""
+        """Check that derivatives are known: only without a force or displacement."""
         if not only_watches(self):
             super().check_differentiable()
 

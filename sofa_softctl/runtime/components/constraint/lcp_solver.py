@@ -12,10 +12,10 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB
 
 
 class LCPConstraintSolver(GenericConstraintSolver):
-    """Projected Gauss-Seidel of contacts alone, all with the friction `mu` of the solver.
+    """Projected Gauss-Seidel for contacts only, all with the friction `mu` of the solver.
 
-    Its solution is SOFA's up to the tolerance. SOFA's takes every row for a contact: other
-    constraints, such as cables, are an error here.
+    Its solution equals SOFA's up to the tolerance. SOFA treats every row as a contact; here other
+    constraints, such as cables, are an error.
     """
 
     aliases = ()
@@ -42,17 +42,17 @@ class LCPConstraintSolver(GenericConstraintSolver):
     showLevelTranslation = Text("", "Unused.")
 
     def init(self) -> None:
-        """Check that no contact shall be left out or cut.
+        """Check that minW and maxF are unset.
 
         Raises:
-            SceneError: minW or maxF is given.
+            SceneError: minW or maxF is set.
         """
         for name in ("minW", "maxF"):
             if self._data[name].get():
                 raise self.fault(f"does not support '{name}': leave it out.")
 
     def attach(self, problem: ConstraintSystem) -> None:
-        """Check that there are contacts alone.
+        """Check that all constraints are contacts.
 
         Raises:
             SceneError: there is another constraint.
@@ -66,5 +66,5 @@ class LCPConstraintSolver(GenericConstraintSolver):
                 )
 
     def adjust(self, parameters: np.ndarray) -> None:
-        """See GenericConstraintSolver: the solver's friction counts."""
+        """Replace the friction of contacts by the solver's."""
         parameters[parameters[:, 0] == COULOMB, 1] = self.mu.get()

@@ -12,7 +12,7 @@ from sofa_softctl.runtime.core.link import LinkType
 
 
 class PairConstraint(LagrangianConstraint):
-    """Acts on the states to which object1 and object2 lead; they may be one."""
+    """Acts on the states of object1 and object2, which may be the same."""
 
     object1 = LinkType("First state; the node's own by default.", kind="state")
     object2 = LinkType("Second state; the node's own by default.", kind="state")
@@ -23,11 +23,11 @@ class PairConstraint(LagrangianConstraint):
         return self.linked_state("object1")
 
     @cached_property
-    def second(self) -> MechanicalState:
+    def partner(self) -> MechanicalState:
         """The second state."""
         return self.linked_state("object2")
 
     @property
     @override
     def states(self) -> list[MechanicalState]:
-        return [self.state, self.second]
+        return [self.state, self.partner]

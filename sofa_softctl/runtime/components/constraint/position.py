@@ -8,7 +8,11 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value, only_watches
+from sofa_softctl.runtime.components.constraint.imposed import (
+    imposed_value,
+    only_watches,
+    read_limit,
+)
 from sofa_softctl.runtime.core.data.types import Bools, Choice, Derivs, Integers, Real, Reals, UInt
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
@@ -21,8 +25,8 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
 class PositionModel(LagrangianConstraint):
     """One row for each node and each used direction: w_j d_j . x.
 
-    A point has three directions, a joint one, a body six of six numbers: the first three along an
-    axis, the last three about it, each half made of length one.
+    A point has three directions, a joint one, a body six of six numbers: three along an axis, then
+    three about it, both normalised.
 
     Source: SoftRobots' PositionModel.
     """
@@ -31,9 +35,9 @@ class PositionModel(LagrangianConstraint):
 
     indices = Integers([0], "Nodes.", of="node")
     directions = Derivs(
-        [], "Directions; the axes by default, made of length one.", follows="reinit"
+        [], "Directions, which are normalised; the axes by default.", follows="reinit"
     )
-    useDirections = Bools((3, 6, 1), [0, 0, 0], "Which count; all by default.", follows="reinit")
+    useDirections = Bools((3, 6, 1), [0, 0, 0], "True to use; all by default.", follows="reinit")
     weight = Reals(
         [1.0, 1.0, 1.0], "Factor of each direction's row.", per="direction", follows="reinit"
     )
@@ -55,16 +59,16 @@ class PositionModel(LagrangianConstraint):
         self.row_directions = np.tile(chosen, (len(nodes), 1))
         self.row_nodes = np.repeat(nodes, int(used.sum()))
         self.row_numbers = np.arange(len(self.row_nodes))
-        self.share_rows()
-        self._indices_seen = self.indices.getCounter()
+        self.set_rows()
+        self._counter = self.indices.getCounter()
 
-    def _follow(self) -> None:
-        """Take over other nodes, where they count in every step."""
-        if self.indices.getCounter() != self._indices_seen and self.follows(self.indices) == "step":
+    def _update_nodes(self) -> None:
+        """Read changed nodes if changes count in every step."""
+        if self.indices.getCounter() != self._counter and self.follows(self.indices) == "step":
             self.init()
 
-    def share_rows(self) -> None:
-        """Take over rows, nodes and directions for `build`."""
+    def set_rows(self) -> None:
+        """Store rows, nodes and directions for `build`."""
         kind = self.state.kind
         self._entries = kind.entries(self.row_numbers, self.row_nodes, self.row_directions)
 
@@ -94,7 +98,7 @@ class PositionModel(LagrangianConstraint):
         return weights
 
     def _directions(self, used: np.ndarray) -> np.ndarray:
-        """The directions, each half of a body's made of length one, shape (w, w)."""
+        """Return the directions, with both parts of a body's normalised, shape (w, w)."""
         directions, width = self.directions.get(), self.state.deriv_size
         if not len(directions):
             directions = np.eye(width)
@@ -119,52 +123,51 @@ class PositionModel(LagrangianConstraint):
     @property
     @override
     def row_count(self) -> int:
-        self._follow()
+        self._update_nodes()
         return len(self.row_nodes)
 
     @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        self._follow()
+        self._update_nodes()
         return self._entries
 
-    def along(self, vectors: np.ndarray) -> np.ndarray:
-        """Component of each row's vector along its direction, shape (row_count,)."""
+    def components_along(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the component of each row's vector along its direction, shape (row_count,)."""
         return np.einsum("ij,ij->i", self.row_directions, vectors)
 
     def free_motion(self) -> np.ndarray:
-        """J (x_free - x) of each row."""
+        """Return J (x_free - x) of each row."""
         state = self.state
         free, start = state.free_position.get(), state.position.get()
         nodes = self.row_nodes
-        return self.along(self.state.kind.difference(free[nodes], start[nodes]))
+        return self.components_along(self.state.kind.difference(free[nodes], start[nodes]))
 
     def positions(self) -> np.ndarray:
-        """Position of each row's node at the start of the step, shape (row_count, coord_size)."""
+        """Return the position of each row's node, shape (row_count, coord_size)."""
         return self.state.position.get()[self.row_nodes]
 
 
 class PositionConstraint(PositionModel):
-    """Moves each node by `value` from where it was at init, or pushes it with the force `value`.
+    """Moves each node by `value` from its position at init, or pushes it with the force `value`.
 
-    Exactly one direction: with more, SOFA's component makes fewer resolutions than rows, and its
-    solver ends in a segmentation fault. With the force 0 it moves nothing, and gives inverse
-    control the row of an effector.
+    It needs exactly one direction: with more, SOFA's component creates fewer resolutions than rows,
+    and its solver crashes. The force 0 only gives inverse control the row of an effector.
     """
 
     follows_otherwise = {"indices": "reinit"}
 
-    value = Reals([0.0], "Displacements or multipliers (lambda), of which valueIndex chooses one.")
-    valueIndex = UInt(0, "Which value.")
-    valueType = Choice("displacement", "What 'value' is.", choices=("displacement", "force"))
-    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
-    maxPositiveDisp = Real(0.0, "Greatest displacement along the direction.", unit="length")
-    maxNegativeDisp = Real(0.0, "Greatest displacement against the direction.", unit="length")
+    value = Reals([0.0], "Displacements or multipliers (lambda), to choose from by valueIndex.")
+    valueIndex = UInt(0, "Index of the entry of 'value' in use.")
+    valueType = Choice("displacement", "Meaning of 'value'.", choices=("displacement", "force"))
+    minForce = Real(0.0, "Smallest lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Largest lambda.", unit="lambda of force")
+    maxPositiveDisp = Real(0.0, "Largest displacement along the direction.", unit="length")
+    maxNegativeDisp = Real(0.0, "Largest displacement against the direction.", unit="length")
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
 
     def init(self) -> None:
-        """Remember where the nodes are."""
+        """Store the positions of the nodes."""
         super().init()
         used = int(self.useDirections.get().sum())
         if used != 1:
@@ -176,18 +179,15 @@ class PositionConstraint(PositionModel):
 
     @override
     def violation(self) -> np.ndarray:
-        return self.free_motion() + self.along(
+        return self.free_motion() + self.components_along(
             self.state.kind.difference(self.positions(), self.x_init)
         )
 
     @override
     def resolution(self) -> np.ndarray:
         value = imposed_value(self)
-        low, high = (
-            -self._limit("maxNegativeDisp", np.inf),
-            self._limit("maxPositiveDisp", np.inf),
-        )
-        force_min, force_max = self._limit("minForce", -np.inf), self._limit("maxForce", np.inf)
+        low, high = (-self.limit("maxNegativeDisp", np.inf), self.limit("maxPositiveDisp", np.inf))
+        force_min, force_max = self.limit("minForce", -np.inf), self.limit("maxForce", np.inf)
         if self.valueType.get() == "force":
             value = max(min(value, force_max), force_min)
             row = row_parameters(IMPOSE_LAMBDA, value, delta_min=low, delta_max=high)
@@ -198,12 +198,10 @@ class PositionConstraint(PositionModel):
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return np.tile(row, (self.row_count, 1))
 
-    def _limit(self, name: str, unset: float) -> float:
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
     def check_differentiable(self) -> None:
-        """See LagrangianConstraint; known where it only watches."""
+        """Check that derivatives are known: only without a force or displacement."""
         if not only_watches(self):
             super().check_differentiable()
 

@@ -1,4 +1,4 @@
-"""PrecomputedConstraintCorrection: motion by multipliers with the matrix of the start."""
+"""PrecomputedConstraintCorrection: motion by multipliers with the initial matrix."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from sofa_softctl.runtime.helper.message import complain
 class PrecomputedConstraintCorrection(ConstraintCorrection):
     """W = H C H^T, x = x_free + C H^T lambda, v = v_free + C H^T lambda / dt.
 
-    The compliance C is that of the initialisation, however the body turns and deforms later: the
-    velocity after a step dt by a unit force, dt A^-1 exp(-dt vdamping), or A^-1 in first order, for
-    the matrix A of an EulerImplicitSolver at the positions at the start. Of the states in its node;
-    how they are coupled with others of the same integrator is left out.
+    The compliance C is computed at init, and kept when the body turns and deforms: the velocity
+    after a step dt by a unit force, dt A^-1 exp(-dt vdamping), or A^-1 in first order, for the
+    matrix A of an EulerImplicitSolver at the initial positions. It covers the states in its node,
+    without their coupling to others of the same integrator.
 
-    SOFA keeps C, in a file too; here the factors of A are kept, and no file is read or written. In
-    the run in which SOFA finds C, a direct linear solver keeps A for the free motion as well; here
-    the free motion has the matrix of each step, as in SOFA when C comes from a file.
+    SOFA keeps C, also in a file; here the factors of A are kept, without files. In the run in which
+    SOFA computes C, a direct linear solver keeps A for the free motion as well; here the free
+    motion uses the matrix of each step, as in SOFA when C comes from a file.
     """
 
     rotations = Bool(False, "Without effect, with a warning.")
     restDeformations = Bool(False, "Unused.")
-    recompute = Bool(False, "Unused: C is found at every initialisation.")
+    recompute = Bool(False, "Unused: C is computed at every initialisation.")
     regularizationTerm = Real(0.0, "Added to the diagonal of W for each node of the row.")
     debugViewFrameScale = Real(1.0, "Unused: nothing is drawn.")
     fileCompliance = Text("", "Not read, with a warning.", aliases=("filePrefix",))
@@ -43,7 +43,7 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
     _factors: SparseLDLSolver | None = None
 
     def init(self) -> None:
-        """Warn of what has no effect."""
+        """Warn of Data without effect."""
         super().init()
         if self.rotations.get():
             problem = (
@@ -61,14 +61,14 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
             complain(self, self.fault(problem))
 
     def attach(self, system: MechanicalSystem) -> None:
-        """See ConstraintCorrection; the compliance is found the first time.
+        """Attach to a system, and compute the compliance the first time.
 
         Raises:
-            SceneError: The integrator is no EulerImplicitSolver, or the state's size changed.
+            SceneError: The integrator is not an EulerImplicitSolver, or the state's size changed.
         """
         assert self._context is not None
-        own = [state for state in self._context.of("state") if id(state) in system.offset]
-        self.system, self.states = system, own or system.states  # type: ignore[assignment]
+        states = [state for state in self._context.of("state") if id(state) in system.offset]
+        self.system, self.states = system, states or system.states  # type: ignore[assignment]
         parts = [system.offset[id(s)] + np.arange(s.block_count) for s in self.states]
         self._nodes: np.ndarray = np.concatenate(parts)
         if self._factors is None:
@@ -78,11 +78,11 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
                 f"has the compliance of {len(self._first)} nodes, but {len(self._nodes)} are there "
                 "now: it cannot follow a mesh that changes. Use a LinearSolverConstraintCorrection."
             )
-        self._place = np.full(system.size, -1)
-        self._place[self._nodes] = self._first
+        self._index = np.full(system.size, -1)
+        self._index[self._nodes] = self._first
 
     def _precompute(self) -> None:
-        """Factors of the matrix of the start."""
+        """Factorise the initial matrix."""
         system, solver = self.system, self.system.solver
         if not isinstance(solver, EulerImplicitSolver):
             raise self.fault(
@@ -90,11 +90,11 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
                 "state: use a LinearSolverConstraintCorrection."
             )
         h = self._dt()
-        system.compute_force()  # elements learn how they are turned
+        system.compute_force()  # elements compute their rotations
         self._warn_of_forces()
         self._held = system.fixed.copy()
         for state in system.states:
-            if id(state) not in system.acted_on():  # such as a target: without rows in the matrix
+            if id(state) not in system.acted_on():  # without rows in the matrix, such as a target
                 system.part(self._held, state)[:] = True
         start = copy(system)
         start.identity = system.identity | self._held
@@ -106,16 +106,16 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
         self._first = self._nodes
 
     def _warn_of_forces(self) -> None:
-        """Forces at the start: SOFA's unit forces come on top of them, but for the own gravity."""
+        """Warn of initial forces, except gravity: SOFA adds its unit forces to them."""
         assert self._context is not None
         force = self.system.force.copy()
         for mass in self._context.of("mass"):
             if id(mass.state) in self.system.offset:  # type: ignore[attr-defined]
-                own = self.system.part(force, mass.state)  # type: ignore[attr-defined]
-                mass.add_gravity(own, -self._context.gravity.get())  # type: ignore[attr-defined]
+                part = self.system.part(force, mass.state)  # type: ignore[attr-defined]
+                mass.add_gravity(part, -self._context.gravity.get())  # type: ignore[attr-defined]
         self.system.project(force)
         largest = np.abs(force).max(initial=0.0)
-        if largest > 1e-6:  # beside unit forces
+        if largest > 1e-6:  # relative to unit forces
             message.warning(
                 self,
                 f"{describe(self._where)}: {self.describe()}: forces up to {largest:.3g} act at "
@@ -125,8 +125,7 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
 
     def _dt(self) -> float:
         assert self._context is not None
-        dt: float = self._context.dt.get()
-        return dt
+        return self._context.dt.get()
 
     @override
     def factors(self) -> tuple[float, float]:
@@ -135,24 +134,24 @@ class PrecomputedConstraintCorrection(ConstraintCorrection):
     @override
     def delassus(self, rows: ConstraintRows, k: float) -> np.ndarray:
         assert self._factors is not None
-        own = self._own(rows)
-        W = self._scale * self._factors.delassus(own)
-        touched = own.direction.any(axis=1)
-        places = np.unique(np.stack([own.row[touched], own.node[touched]]), axis=1)
-        np.add.at(W, (places[0], places[0]), self.regularizationTerm.get())
+        local_rows = self._restrict_rows(rows)
+        W = self._scale * self._factors.delassus(local_rows)
+        is_used = local_rows.direction.any(axis=1)
+        entries = np.unique(np.stack([local_rows.row[is_used], local_rows.node[is_used]]), axis=1)
+        np.add.at(W, (entries[0], entries[0]), self.regularizationTerm.get())
         return W
 
     @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
         assert self._factors is not None
         motion = np.zeros((self.system.size, 3))
-        found = self._factors.correction(self._own(rows), lam)
-        motion[self._nodes] = self._scale * found[self._first]
+        solution = self._factors.correction(self._restrict_rows(rows), lam)
+        motion[self._nodes] = self._scale * solution[self._first]
         return motion
 
-    def _own(self, rows: ConstraintRows) -> ConstraintRows:
-        """The rows on the own states, by the nodes of the matrix of the start."""
-        node = self._place[rows.node]
-        mine = node >= 0
-        direction = np.where(self._held[node[mine]], 0.0, rows.direction[mine])
-        return ConstraintRows(rows.count, rows.row[mine], node[mine], direction)
+    def _restrict_rows(self, rows: ConstraintRows) -> ConstraintRows:
+        """Return the rows on its states, by the nodes of the initial matrix."""
+        node = self._index[rows.node]
+        is_local = node >= 0
+        direction = np.where(self._held[node[is_local]], 0.0, rows.direction[is_local])
+        return ConstraintRows(rows.count, rows.row[is_local], node[is_local], direction)

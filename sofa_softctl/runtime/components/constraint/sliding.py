@@ -18,20 +18,20 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
 class SlidingLagrangianConstraint(PairConstraint):
     """Holds a node of object1 on the segment between two nodes of object2.
 
-    Two rows across the segment, the first away from it; beyond an end a third one that pushes back
-    along it, at that end. All as they are after the free motion.
+    Two rows are perpendicular to the segment, the first away from it; beyond an end, a third row
+    pushes back along it, at that end. All follow the positions after the free motion.
     """
 
     aliases = ("SlidingConstraint",)
     acts_on = ("Vec3",)
 
     sliding_point = Int(0, "Node of the first state that slides.", of="object1")
-    axis_1 = Int(0, "Node of the second state where the segment begins.", of="object2")
-    axis_2 = Int(0, "Node of the second state where it ends.", of="object2")
+    axis_1 = Int(0, "Node of the second state at the start of the segment.", of="object2")
+    axis_2 = Int(0, "Node of the second state at its end.", of="object2")
     force = Vector(3, [0.0] * 3, "Multipliers of the last step, along their directions.")
 
     def init(self) -> None:
-        """The states may come later."""
+        """Reset the rows; the states may come later."""
         self._directions = np.zeros((0, 3))
 
     def bwdInit(self) -> None:
@@ -42,8 +42,8 @@ class SlidingLagrangianConstraint(PairConstraint):
         """
         for name, state in (
             ("sliding_point", self.state),
-            ("axis_1", self.second),
-            ("axis_2", self.second),
+            ("axis_1", self.partner),
+            ("axis_2", self.partner),
         ):
             node = self._data[name].get()
             if not 0 <= node < state.count:
@@ -53,14 +53,14 @@ class SlidingLagrangianConstraint(PairConstraint):
         self._segment("position")
 
     def _segment(self, name: str) -> tuple[np.ndarray, np.ndarray, float]:
-        """Where the segment begins, its direction and its length."""
-        x = self.second._data[name].get()
+        """Return start, direction and length of the segment."""
+        x = self.partner._data[name].get()
         start, end = x[self.axis_1.get()], x[self.axis_2.get()]
         length = float(np.linalg.norm(end - start))
         if length == 0.0:
             raise self.fault(
                 f"slides along no segment: nodes {self.axis_1.get()} and {self.axis_2.get()} of "
-                f"{self.second.describe()}, 'axis_1' and 'axis_2', are at one place."
+                f"{self.partner.describe()}, 'axis_1' and 'axis_2', are at one place."
             )
         return start, (end - start) / length, length
 
@@ -71,10 +71,10 @@ class SlidingLagrangianConstraint(PairConstraint):
         along = float((point - start) @ axis)
         away = point - start - along * axis
         distance = float(np.linalg.norm(away))
-        first = away / distance if distance > 0.0 else _across(axis)
+        first = away / distance if distance > 0.0 else _perpendicular_to(axis)
         rows, gaps = [first, np.cross(first, axis)], [distance, 0.0]
-        part = along / length
-        ends = [[1.0 - part, part], [1.0 - part, part]]
+        fraction = along / length
+        ends = [[1.0 - fraction, fraction], [1.0 - fraction, fraction]]
         if along < 0.0:
             rows.append(axis)
             gaps.append(along)
@@ -86,12 +86,12 @@ class SlidingLagrangianConstraint(PairConstraint):
         self._directions, self._gaps = np.array(rows), np.array(gaps)
         weights = -np.array(ends).ravel()[:, None]
         row = np.arange(len(rows))
-        one, two = self.axis_1.get(), self.axis_2.get()
-        held = np.repeat(self._directions, 2, axis=0) * weights
+        node_1, node_2 = self.axis_1.get(), self.axis_2.get()
+        directions = np.repeat(self._directions, 2, axis=0) * weights
         slides = (row, np.full(len(rows), self.sliding_point.get()), self._directions)
-        carries = (np.repeat(row, 2), np.tile([one, two], len(rows)), held)
-        if self.state is not self.second:
-            return [(self.state, *slides), (self.second, *carries)]
+        carries = (np.repeat(row, 2), np.tile([node_1, node_2], len(rows)), directions)
+        if self.state is not self.partner:
+            return [(self.state, *slides), (self.partner, *carries)]
         row, node, direction = (np.concatenate(part) for part in zip(slides, carries, strict=True))
         return [(self.state, row, node, direction)]
 
@@ -118,8 +118,7 @@ class SlidingLagrangianConstraint(PairConstraint):
         self.force.set(np.zeros(3))
 
 
-def _across(axis: np.ndarray) -> np.ndarray:
-    """A direction across an axis; where the point is on it, any will do."""
-    across = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
-    found: np.ndarray = across / np.linalg.norm(across)
-    return found
+def _perpendicular_to(axis: np.ndarray) -> np.ndarray:
+    """Return any direction perpendicular to an axis, for a point on it."""
+    vector = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
+    return vector / np.linalg.norm(vector)

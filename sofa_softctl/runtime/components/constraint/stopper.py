@@ -17,9 +17,9 @@ class StopperLagrangianConstraint(LagrangianConstraint):
     aliases = ("StopperConstraint",)
     acts_on = ("Vec1",)
 
-    index = Int(0, "Which coordinate.", of="node")
-    min = Real(-100.0, "Least value.")
-    max = Real(100.0, "Greatest value.")
+    index = Int(0, "Index of the coordinate.", of="node")
+    min = Real(-100.0, "Smallest value.")
+    max = Real(100.0, "Largest value.")
 
     def init(self) -> None:
         """Move the coordinate between the limits.
@@ -48,11 +48,10 @@ class StopperLagrangianConstraint(LagrangianConstraint):
         )
 
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint: the coordinate itself."""
-        value: np.ndarray = self.state.free_position.get()[self.index.get()].copy()
-        return value
+        """Return the coordinate."""
+        return self.state.free_position.get()[self.index.get()].copy()
 
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint: nothing, unless it would leave its limits."""
+        """Return parameters that impose no force, unless the coordinate would leave its limits."""
         low, high = self.min.get(), self.max.get()
         return row_parameters(IMPOSE_LAMBDA, 0.0, delta_min=low, delta_max=high)[None]

@@ -14,10 +14,10 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_DELTA, r
 class UnilateralPlaneConstraint(LagrangianConstraint):
     """One row: the distance of a point from the plane of three others stays positive.
 
-    With the points p0 and p1, p2, p3 and n = (p2 - p1) x (p3 - p1), which is as long as twice the
-    triangle is large: H = (n, -n/3, -n/3, -n/3), delta = H (x_free - x) + (p0 - p1) . n / |n|. That
-    the first summand is with n and the second with n / |n| is SoftRobots' own: the distance is held
-    where the triangle's sides make |n| = 1, and approached in steps or overshot elsewhere.
+    With points p0 and p1, p2, p3 and n = (p2 - p1) x (p3 - p1), twice the triangle's area long:
+    H = (n, -n/3, -n/3, -n/3), delta = H (x_free - x) + (p0 - p1) . n / |n|. As in SoftRobots, the
+    first summand has n and the second n / |n|: the distance is held if |n| = 1, and approached in
+    steps or overshot otherwise.
 
     Source: SoftRobots' UnilateralPlaneConstraint.
     """
@@ -30,13 +30,13 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
         """Check the points.
 
         Raises:
-            SceneError: one does not exist.
+            SceneError: a point does not exist.
         """
-        given = self.indices.get()
-        if len(given) != 4:
-            problem = self.fault(f"takes four points in 'indices', got {len(given)}.")
+        indices = self.indices.get()
+        if len(indices) != 4:
+            problem = self.fault(f"takes four points in 'indices', got {len(indices)}.")
             complain(self, problem, " What is missing is 0, and the rest is left out, as in SOFA.")
-            self.indices.set(np.append(given, [0] * 4)[:4])
+            self.indices.set(np.append(indices, [0] * 4)[:4])
         self.checked(self._points())
         self._row = np.zeros(4, dtype=np.int64)
         self._directions = np.zeros((4, 3))

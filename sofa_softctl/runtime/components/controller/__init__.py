@@ -1,1 +1,1 @@
-"""Components that act between the steps, and are no Python controllers of a scene."""
+"""Components that act between the steps, except Python controllers of a scene."""

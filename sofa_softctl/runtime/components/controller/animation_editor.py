@@ -19,18 +19,18 @@ _LEFT, _RIGHT = chr(18), chr(20)
 
 
 class AnimationEditor(FileComponent):
-    """Puts the state of its node where a frame of a file says, at the start of steps.
+    """Sets its node's state to a frame of a file at the start of steps.
 
-    The first frame counts at once; the key M, as with Ctrl in SOFA, plays and pauses, a frame each
-    `frameTime`; arrows go one frame on or back. With `dx` it plays without keys, by frames in which
-    a node has moved so far. Frames cannot be made, changed or written here.
+    It starts with the first frame. The key M, as with Ctrl in SOFA, plays and pauses, a frame per
+    `frameTime`; arrows move one frame forward or back. With `dx` it plays without keys, by frames
+    between which a node moves that far. It does not create, edit or write frames.
 
     Source: SoftRobots' AnimationEditor.
     """
 
     maxKeyFrame = UInt(150, "Last frame to which it plays.")
     filename = Text("animation.txt", "File of the frames.", follows="start")
-    loop = Bool(False, "Begin anew after the last key frame.")
+    loop = Bool(False, "Restart after the last key frame.")
     load = Bool(True, "Read the file at init.", follows="start")
     dx = Real(0.0, "Move by displacement instead of time; backward if negative.", unit="length")
     frameTime = Real(0.01, "Time of each frame.", unit="time")
@@ -45,8 +45,8 @@ class AnimationEditor(FileComponent):
         if self._state is None:
             raise self.fault("needs a MechanicalObject in its node, added before it.")
         self._frames = self._state.position.get()[None].copy()
-        self._last_key, self._waiting, self._playing = 0, False, False
-        self._time, self._ahead = 0.0, 0.0
+        self._last_key, self._is_pending, self._is_playing = 0, False, False
+        self._time, self._excess = 0.0, 0.0
         if self.load.get():
             self._load(self.find(self.filename.get()))
 
@@ -72,48 +72,48 @@ class AnimationEditor(FileComponent):
             problem = f"has frames of {frames.shape[1]} nodes, but there are {self._state.count}."
             complain(self, self.fault(problem))
             return
-        self._frames, self._last_key, self._waiting = frames, max(keys, default=0), True
+        self._frames, self._last_key, self._is_pending = frames, max(keys, default=0), True
         self.cursor.set(0)
         if self.maxKeyFrame.get() < len(frames):
             self.maxKeyFrame.set(len(frames) + len(frames) // 2)
 
     def reset(self) -> None:
-        """Begin with the first frame again."""
+        """Restart at the first frame."""
         self.cursor.set(0)
-        self._time, self._waiting = 0.0, True
+        self._time, self._is_pending = 0.0, True
 
     @override
     def snapshot(self) -> dict[str, Any]:
-        return {"at": (self._waiting, self._playing, self._time, self._ahead)}
+        return {"at": (self._is_pending, self._is_playing, self._time, self._excess)}
 
     @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        self._waiting, self._playing, self._time, self._ahead = snapshot["at"]
+        self._is_pending, self._is_playing, self._time, self._excess = snapshot["at"]
 
     def handle(self, event: Event) -> None:
-        """Hear keys, and move at the start of a step."""
+        """Handle keys, and move at the start of a step."""
         if not self.listening.get():
             return
         if event["type"] == "KeypressedEvent" and not self.dx.isSet():
-            self._press(event["key"])
+            self._handle_key(event["key"])
         elif event["type"] == "AnimateBeginEvent":
             if self.dx.isSet():
-                self._go_by_displacement()
-            elif self._playing:
+                self._advance_by_displacement()
+            elif self._is_playing:
                 self._play()
-            if self._waiting and self.cursor.get() < len(self._frames):
+            if self._is_pending and self.cursor.get() < len(self._frames):
                 position = self._state.position
                 np.copyto(position.get(), self._frames[self.cursor.get()])
                 position.touch()
-            self._waiting = False
+            self._is_pending = False
 
-    def _press(self, key: str) -> None:
+    def _handle_key(self, key: str) -> None:
         if key == "M":
-            self._playing = not self._playing
+            self._is_playing = not self._is_playing
         elif key in (_LEFT, _RIGHT):
-            wanted = self.cursor.get() + (1 if key == _RIGHT else -1)
-            self._waiting = 0 < wanted <= self.maxKeyFrame.get()
-            self.cursor.set(min(max(wanted, 0), self.maxKeyFrame.get()))
+            frame = self.cursor.get() + (1 if key == _RIGHT else -1)
+            self._is_pending = 0 < frame <= self.maxKeyFrame.get()
+            self.cursor.set(min(max(frame, 0), self.maxKeyFrame.get()))
 
     def _play(self) -> None:
         self._time += self.dt
@@ -121,27 +121,27 @@ class AnimationEditor(FileComponent):
             return
         self._time = 0.0
         if self.cursor.get() >= self.maxKeyFrame.get():
-            self._playing = False
+            self._is_playing = False
             return
         self.cursor.set(self.cursor.get() + 1)
-        self._waiting = True
+        self._is_pending = True
         if self.loop.get() and self.cursor.get() > self._last_key:
             self.cursor.set(0)
 
-    def _go_by_displacement(self) -> None:
-        """To the last frame before a node has moved by dx since the present one, as SOFA counts."""
+    def _advance_by_displacement(self) -> None:
+        """Move to the last frame before a node has moved by dx, as SOFA counts it."""
         dx, start = self.dx.get(), self.cursor.get()
-        way, end = (1, self._last_key) if dx > 0.0 else (-1, 0)
+        direction, end = (1, self._last_key) if dx > 0.0 else (-1, 0)
         if dx == 0.0 or start == end:
             return
-        cursor, far = start + way, False
-        while not far and cursor != end:
-            moved = self._frames[cursor, :, :3] - self._frames[start, :, :3]
-            for distance in np.linalg.norm(moved, axis=1):
-                far = distance > way * (dx + self._ahead)
-                self._ahead = self._ahead + dx if far else 0.0
-                if far:
+        cursor, has_passed = start + direction, False
+        while not has_passed and cursor != end:
+            displacements = self._frames[cursor, :, :3] - self._frames[start, :, :3]
+            for distance in np.linalg.norm(displacements, axis=1):
+                has_passed = distance > direction * (dx + self._excess)
+                self._excess = self._excess + dx if has_passed else 0.0
+                if has_passed:
                     break
-            cursor += -way if far else way
-        self._waiting = cursor != start
+            cursor += -direction if has_passed else direction
+        self._is_pending = cursor != start
         self.cursor.set(cursor)

@@ -1,4 +1,4 @@
-"""CommunicationController (SoftRobots): there is no network here, and it says so."""
+"""CommunicationController (SoftRobots), without a network."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Text
 from sofa_softctl.runtime.helper import message
 
 FIELDS_MAX = 1000
-"""Data that are made at most [-]."""
+"""Largest number of Data [-]."""
 _FIELD = re.compile(r"data\d+")
 
 
 class CommunicationController(Inert):
-    """Exchanges data with another program over a network in SOFA; nothing is exchanged here.
+    """Exchanges data with another program over a network in SOFA, but not here.
 
-    The Data data1, data2, ... (as many as `nbDataField`) exist and keep what the scene gives.
+    Its `nbDataField` Data data1, data2, ... keep what the scene gives.
     """
 
     job = Choice("sender", "Sends or receives.", choices=("sender", "receiver"))
@@ -46,7 +46,7 @@ class CommunicationController(Inert):
         self.assign(fields)
 
     def init(self) -> None:
-        """Say that nothing is exchanged."""
+        """Warn that nothing is exchanged."""
         message.warning(
             self,
             f"{describe(self._where)}: {self.describe()} exchanges nothing: the embedded runtime "

@@ -16,10 +16,10 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 class DataVariationLimiter(Component):
-    """Hands on `input` as `output`, but goes to a value that jumped in `nbStep` growing steps.
+    """Copies `input` to `output`, but approaches a value that jumped in `nbStep` growing steps.
 
-    The values are vectors of three numbers, with a template such as Vec1d of one, and the jump is
-    their distance. Source: SoftRobots' DataVariationLimiter.
+    Values are vectors of three numbers, or of one with a template such as Vec1d, and a jump is a
+    distance between them. Source: SoftRobots' DataVariationLimiter.
     """
 
     category: ClassVar[str] = "controller"
@@ -28,8 +28,8 @@ class DataVariationLimiter(Component):
     input = Reals([], "Values.")
     output = Reals([], "Values without jumps.")
     size = UInt(0, "Number of values.", read_only=True)
-    maxJump = Real(0.1, "Largest change that is handed on at once.")
-    nbStep = UInt(50, "Steps in which a jump is made up.")
+    maxJump = Real(0.1, "Largest change that is copied immediately.")
+    nbStep = UInt(50, "Steps to approach a value that jumped.")
     initOutput = Bool(True, "Start with the input.", follows="start")
 
     @property
@@ -38,14 +38,14 @@ class DataVariationLimiter(Component):
         return int(template[3]) if template[:3] == "Vec" and template[3:4] in "123" else 3
 
     def init(self) -> None:
-        """Start with the input, or with the output that is given."""
+        """Start with the input, or with the output of the scene."""
         self.maxJump.set(max(0.0, self.maxJump.get()))
         self.nbStep.set(max(1, self.nbStep.get()))
-        width, given = self._width, self.input.get()
-        if rest := len(given) % width:
-            problem = f"takes vectors of {width} numbers in 'input', got {len(given)} numbers."
-            complain(self, self.fault(problem), f" The last {rest} do not count.")
-            self.input.set(given[:-rest])
+        width, values = self._width, self.input.get()
+        if excess := len(values) % width:
+            problem = f"takes vectors of {width} numbers in 'input', got {len(values)} numbers."
+            complain(self, self.fault(problem), f" The last {excess} do not count.")
+            self.input.set(values[:-excess])
         if self.initOutput.get():
             self.output.set(self.input.get().copy())
         count = len(self.output.get()) // width
@@ -61,7 +61,7 @@ class DataVariationLimiter(Component):
             )
 
     def reset(self) -> None:
-        """Start again."""
+        """Restart with the first output."""
         self.output.set(self._first.copy())
         self._steps = np.zeros(self.size.get(), dtype=np.int64)
 
@@ -80,12 +80,12 @@ class DataVariationLimiter(Component):
         ):
             return
         width, count = self._width, self.size.get()
-        wanted, now = self.input.get(), self.output.get()
-        if len(wanted) < count * width:
-            problem = self.fault(f"had {count} values in 'input'; now it has {len(wanted)}.")
+        target, present = self.input.get(), self.output.get()
+        if len(target) < count * width:
+            problem = self.fault(f"had {count} values in 'input'; now it has {len(target)}.")
             complain(self, problem, " The output stays, as in SOFA.")
             return
-        rows, out = (values[: count * width].reshape(-1, width) for values in (wanted, now))
+        rows, out = (values[: count * width].reshape(-1, width) for values in (target, present))
         for k, row in enumerate(rows):
             gap = row - out[k]
             length = float(np.linalg.norm(gap))

@@ -20,50 +20,50 @@ from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper import message
 
 _REDUNDANCY_MAX = 1000
-"""Most packets of a step: a line takes no more."""
-_WAIT = 0.02
-"""Time for which a byte is waited for [s], as in SOFA."""
-_OPEN: WeakValueDictionary[str, SerialPortBridgeGeneric] = WeakValueDictionary()
-"""Which component of this process uses a port, by its path."""
+"""Largest number of packets per step that a line can carry [-]."""
+_READ_TIMEOUT = 0.02
+"""Timeout of reading a byte [s], as in SOFA."""
+_PORT_USERS: WeakValueDictionary[str, SerialPortBridgeGeneric] = WeakValueDictionary()
+"""Component of this process that uses a port, by the port's path."""
 _WITHOUT_DEVICES = "_softctl_without_devices"
-"""Mark of the root of a scene that only is a copy of another one: it must not send anything."""
+"""Attribute of the root of a scene that is a copy and must not send anything."""
 
 
 class Bytes(Integers):
-    """A list of whole numbers from 0 to 255; SOFA takes others modulo 256.
+    """A list of integers from 0 to 255; SOFA takes others modulo 256.
 
-    Others are warned of once, and go to the nearest that is allowed; where there is a NaN or a
-    text, the whole list stays as it was.
+    Others are clipped, with one warning; a list with NaN or text is rejected, and the previous list
+    stays.
     """
 
     def limit(self, owner: Any) -> int:
-        """Greatest number."""
+        """Return the largest number."""
         del owner
         return 255
 
     @override
     def convert(self, value: Any, owner: Any) -> np.ndarray:
         try:
-            found = super().convert(value, owner)
-            if found.size and not 0 <= found.min() <= found.max() <= self.limit(owner):
+            numbers = super().convert(value, owner)
+            if numbers.size and not 0 <= numbers.min() <= numbers.max() <= self.limit(owner):
                 raise ValueError(f"not from 0 to {self.limit(owner)}")
         except (ValueError, TypeError):
-            said = owner.__dict__.setdefault("_said", set())
-            if self.name in said:
+            warned_names = owner.__dict__.setdefault("_warned_names", set())
+            if self.name in warned_names:
                 return self.salvage(value, owner, owner._data[self.name]._value)
-            said.add(self.name)
+            warned_names.add(self.name)
             raise
-        return found
+        return numbers
 
     @override
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
         try:
-            found = reading.numbers(value).ravel()
+            numbers = reading.numbers(value).ravel()
         except (ValueError, TypeError):
-            return present  # type: ignore[no-any-return]
-        if np.isnan(found).any():
-            return present  # type: ignore[no-any-return]
-        return np.clip(np.rint(found), 0, self.limit(owner)).astype(np.int64)
+            return present
+        if np.isnan(numbers).any():
+            return present
+        return np.clip(np.rint(numbers), 0, self.limit(owner)).astype(np.int64)
 
     @override
     def expectation(self, owner: Any) -> str:
@@ -75,18 +75,18 @@ class Bytes(Integers):
 
 
 class Values(Bytes):
-    """Bytes, or numbers of two bytes where the component is `precise`."""
+    """Bytes, or numbers of two bytes if the component is `precise`."""
 
     def limit(self, owner: Any) -> int:
-        """See Bytes; before its component is initialised, nobody knows whether it is precise."""
-        return 255 if getattr(owner, "_settled", False) and not owner.precise.get() else 65535
+        """Return the largest number, for two bytes until the component is initialised."""
+        return 255 if getattr(owner, "_is_settled", False) and not owner.precise.get() else 65535
 
 
 class SerialPortBridgeGeneric(Component):
     """Sends bytes to a microcontroller at the end of each step, such as angles of servo motors.
 
-    Without the port the scene runs all the same, with a warning. The packet has no checksum, and a
-    board that gets no more packets does not stop: `softctl run --bridge` streams with limits and a
+    Without the port the scene runs with a warning. The packet has no checksum, and a board that
+    receives no packets does not stop: `softctl run --bridge` streams with limits and a
     watchdog instead.
     """
 
@@ -96,40 +96,40 @@ class SerialPortBridgeGeneric(Component):
     baudRate = UInt(0, "Rate of the line, in bit/s.", follows="start")
     packetOut = Values(
         [],
-        "Values to send, as many as `size`; up to 255, or with `precise` 65535, and smaller than "
-        "the header, so that it can be found.",
+        "`size` values to send; up to 255, or with `precise` 65535, and smaller than the header, "
+        "so that it can be found.",
         aliases=("sentData",),
     )
-    packetIn = Bytes([], "The byte that was received last; 0 if none came.", read_only=True)
+    packetIn = Bytes([], "The byte that was received last, or 0.", read_only=True)
     header = Bytes(HEADER, "Byte before the values; with splitPacket also the one between them.")
-    size = UInt(0, "How many values packetOut must have; with others nothing is sent any more.")
+    size = UInt(0, "Required length of packetOut; with another length sending stops.")
     precise = Bool(False, "Send each value in two bytes, the higher one first.")
     splitPacket = Bool(False, "With precise: send the second header in the middle of the bytes.")
-    redundancy = UInt(1, "How often each packet is sent.")
+    redundancy = UInt(1, "Number of times to send each packet.")
     receive = Bool(False, "Read a byte at the start of each step; waits for up to 20 ms.")
     componentState = Text("Undefined", "Valid, or Invalid: nothing is sent.", read_only=True)
 
-    _settled = False
-    """Whether all Data are as the scene gives them."""
+    _is_settled = False
+    """True once all Data have the scene's values."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         self._port: SerialPort | None = None
-        self._warned = False
+        self._has_warned = False
         super().__init__(*args, **values)
 
     def init(self) -> None:
-        """Open the port, and mend what does not fit, with warnings."""
+        """Open the port, and correct invalid Data with warnings."""
         self._connect()
-        self._settled = True
-        self._mend()
+        self._is_settled = True
+        self._correct_data()
 
     def data_changed(self, data: Data) -> None:
-        """See Base; what a scene changes while it runs is mended, too."""
+        """Correct Data that a scene changes while it runs."""
         super().data_changed(data)
-        if self._settled and data.name in ("precise", "splitPacket", "header", "redundancy"):
-            self._mend()
+        if self._is_settled and data.name in ("precise", "splitPacket", "header", "redundancy"):
+            self._correct_data()
 
-    def _mend(self) -> None:
+    def _correct_data(self) -> None:
         values = self.packetOut
         if not values.hasParent() and values.isSet():
             values.assign(values.get().tolist(), values.where)
@@ -156,11 +156,11 @@ class SerialPortBridgeGeneric(Component):
         try:
             if event["type"] == "AnimateBeginEvent" and self.receive.get():
                 self._receive(self._port)
-            elif event["type"] == "AnimateEndEvent" and self._fits():
+            elif event["type"] == "AnimateEndEvent" and self._has_expected_size():
                 self._send(self._port)
         except DeviceTimeoutError as error:
-            if not self._warned:
-                self._warned = True
+            if not self._has_warned:
+                self._has_warned = True
                 message.warning(self, f"A packet was not sent, and others may not be: {error}")
         except DeviceError as error:
             message.warning(self, f"Nothing is sent any more: {error}")
@@ -180,44 +180,44 @@ class SerialPortBridgeGeneric(Component):
         if _WITHOUT_DEVICES in self._context.getRoot().__dict__:
             return
         path = os.path.realpath(self.port.get())
-        if path in _OPEN:
-            _OPEN[path]._give_way(self)
+        if path in _PORT_USERS:
+            _PORT_USERS[path]._release_port(self)
         try:
             self._port = SerialPort(self.port.get(), self.baudRate.get())
         except DeviceError as error:
             message.warning(self, f"No serial port found: {error} The scene runs without it.")
             return
-        _OPEN[path] = self
+        _PORT_USERS[path] = self
         self.componentState.set("Valid")
         if self.printLog.get():
             message.info(self, "Serial port found")
 
-    def _give_way(self, other: Component) -> None:
-        """Leave the port to a later component: mostly that of a scene which is made anew."""
+    def _release_port(self, successor: Component) -> None:
+        """Leave the port to a later component, usually of the reloaded scene."""
         if self._port is not None:
             self.cleanup()
             self.componentState.set("Invalid")
-            message.info(self, f"{other.describe()} uses the port from now on.")
+            message.info(self, f"{successor.describe()} uses the port from now on.")
 
-    def _fits(self) -> bool:
-        """Whether there are as many values as the microcontroller expects."""
-        size, given = self.size.get(), len(self.packetOut.get())
-        if given == size:
+    def _has_expected_size(self) -> bool:
+        """Return True if packetOut has the length that the microcontroller expects."""
+        size, count = self.size.get(), len(self.packetOut.get())
+        if count == size:
             return True
         if not self.size.isSet():
             message.warning(self, "Size not set.")
         message.warning(
             self,
-            f"packetOut has {given} values, but size is {size}. Change one of them; look what the "
+            f"packetOut has {count} values, but size is {size}. Change one of them; look what the "
             "microcontroller in the robot expects. Nothing is sent any more (state Invalid).",
         )
         self.componentState.set("Invalid")
         return False
 
     def _send(self, port: SerialPort) -> None:
-        most = 65535 if self.precise.get() else 255  # an array may have been written in place
+        byte_max = 65535 if self.precise.get() else 255  # an array may have been written in place
         data = packet(
-            np.clip(self.packetOut.get(), 0, most).tolist(),
+            np.clip(self.packetOut.get(), 0, byte_max).tolist(),
             self.header.get().tolist(),
             precise=self.precise.get(),
             split=self.splitPacket.get(),
@@ -226,8 +226,8 @@ class SerialPortBridgeGeneric(Component):
         port.write(data * self.redundancy.get())
 
     def _receive(self, port: SerialPort) -> None:
-        """The first byte; `_send` throws away what came with it."""
-        end = monotonic() + _WAIT
-        while not (found := port.read()) and monotonic() < end:
+        """Read the first byte; `_send` discards the rest."""
+        end = monotonic() + _READ_TIMEOUT
+        while not (received := port.read()) and monotonic() < end:
             sleep(0.0005)
-        self.packetIn.set(np.array([found[0] if found else 0]))
+        self.packetIn.set(np.array([received[0] if received else 0]))

@@ -1,4 +1,4 @@
-"""Term of corotational tetrahedra in the step's residual, whose rotations are differentiated."""
+"""Term of corotational tetrahedra in the step's residual, with differentiated rotations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sofa_softctl.runtime.kernels.elasticity.corotational_tangent import turns
 
 
 class CorotationalTerm(StepTerm):
-    """Term of a TetrahedronFEMForceField; rotations turn with the positions, in f as in K.
+    """Term of a TetrahedronFEMForceField; rotations follow the positions, in f and in K.
 
-    Its stiffnesses are V lambda and V mu of each tetrahedron.
+    The stiffnesses are V lambda and V mu of each tetrahedron.
     """
 
     def __init__(self, field: Any) -> None:
@@ -30,13 +30,7 @@ class CorotationalTerm(StepTerm):
         field, self.h = self.field, h
         x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
         turns(
-            x,
-            field.elements,
-            field.method_number,
-            field.frames0,
-            field.rotations,
-            field.h,
-            self.G,
+            x, field.elements, field.method_number, field.frames0, field.rotations, field.h, self.G
         )
         kernel.gradients(x, w, field.elements, field.h, h, h * (h + beta), self.Z)
 

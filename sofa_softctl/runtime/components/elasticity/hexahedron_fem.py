@@ -13,10 +13,7 @@ from sofa_softctl.runtime.components.elasticity.moduli import (
     lame_parameters,
     rest_shape,
 )
-from sofa_softctl.runtime.components.topology.base import (
-    linked_topology,
-    say_without_elements,
-)
+from sofa_softctl.runtime.components.topology.base import complain_without_elements, linked_topology
 from sofa_softctl.runtime.components.topology.sparse_grid import SparseGridTopology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Text, Vectors
 from sofa_softctl.runtime.core.link import LinkType
@@ -24,15 +21,15 @@ from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.elasticity import corotational
 from sofa_softctl.runtime.kernels.elasticity import hexahedral as kernel
 
-_BY_REINIT = ("x0", "flat", "rest", "lame", "stiffness", "method_number")
+_REINIT_ATTRIBUTES = ("x0", "flat", "rest", "lame", "stiffness", "method_number")
 
 
 class HexahedronFEMForceField(ForceField):
     """Linear elasticity in the rotated frame of each hexahedron, with trilinear shape functions.
 
-    The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
-    state's rest_position at init and `reinit`, at which youngModulus and poissonRatio count too.
-    Cells that the surface of a SparseGridTopology meets have half of it.
+    The stiffness omits the derivative of the rotations, as in SOFA. The rest shape is the state's
+    rest_position at init and `reinit`, which also read youngModulus and poissonRatio. Cells that
+    the surface of a SparseGridTopology meets have half the stiffness.
 
     Source: Nesme, Payan, Faure 2005; SOFA's component of the same name.
     """
@@ -44,31 +41,28 @@ class HexahedronFEMForceField(ForceField):
         "large": corotational.LARGE,
         "polar": corotational.POLAR,
     }
-    """The kernels' number of each method."""
+    """Number of each method in the kernels."""
 
     topology = LinkType(
         "Topology that holds the hexahedra; the node's own by default.", kind="topology"
     )
     method = Choice(
         "large",
-        "How an element's rotation is found: none, mean edges, or polar decomposition of them.",
+        "Rotation of an element: none, from mean edges, or their polar decomposition.",
         choices=("large", "polar", "small"),
         follows="reinit",
     )
     youngModulus = Reals(
         [5000.0],
-        "Young's modulus; one for all, or one an element (a missing entry is the first).",
+        "Young's modulus; one for all, or one per element (missing entries equal the first).",
         unit="pressure",
         per="element",
         follows="reinit",
     )
     poissonRatio = Reals(
-        [0.45],
-        "Poisson's ratio, from 0 to below 0.5; as youngModulus.",
-        per="element",
-        follows="reinit",
+        [0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element", follows="reinit"
     )
-    updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
+    updateStiffnessMatrix = Bool(False, "Measure strains on the present, not the rest shape.")
     initialPoints = Vectors(3, [], "Rest shape; only a link counts.", unit="length")
     gatherPt = Int(0, "Unused.")
     gatherBsize = Int(0, "Unused.")
@@ -79,7 +73,7 @@ class HexahedronFEMForceField(ForceField):
         """Prepare the elements.
 
         Raises:
-            SceneError: a hexahedron with a vertex that does not exist.
+            SceneError: a hexahedron has a vertex that does not exist.
         """
         self.elements = self.find_elements()
         count = len(self.elements)
@@ -88,10 +82,10 @@ class HexahedronFEMForceField(ForceField):
         self.reinit()
 
     def find_elements(self) -> np.ndarray:
-        """The hexahedra, shape (m, 8).
+        """Return the hexahedra, shape (m, 8).
 
         Raises:
-            SceneError: there are none, or one has a vertex that the state does not have.
+            SceneError: there is no topology, or a hexahedron has a vertex beyond the state's nodes.
         """
         topology = linked_topology(
             self,
@@ -99,10 +93,10 @@ class HexahedronFEMForceField(ForceField):
             "MeshTopology to its node.",
         )
         elements = np.ascontiguousarray(topology.hexahedra.get())
-        sparse = isinstance(topology, SparseGridTopology)
-        self._filling = topology.stiffness_factors() if sparse else np.ones(len(elements))
+        is_sparse = isinstance(topology, SparseGridTopology)
+        self._filling = topology.stiffness_factors() if is_sparse else np.ones(len(elements))
         if not len(elements):
-            say_without_elements(self, "hexahedra", topology)
+            complain_without_elements(self, "hexahedra", topology)
             return np.empty((0, 8), dtype=np.int64)
         if elements.max() >= self.state.count:
             raise self.fault(
@@ -112,69 +106,69 @@ class HexahedronFEMForceField(ForceField):
         return elements
 
     def reinit(self) -> None:
-        """Take over the rest position, method, youngModulus and poissonRatio."""
+        """Read the rest position, method, youngModulus and poissonRatio."""
         self.x0 = rest_shape(self)
-        self.flat = self._without_volume()
+        self.flat = self._find_flat()
         self.method_number = self.methods[self.method.get()]
         young, poisson = elastic_moduli(self, len(self.elements))
         self.lame = lame_parameters(poisson) * (young * self._filling)[:, None]
-        self._turn(self.x0)
+        self._compute_frames(self.x0)
         self.rest = np.empty((len(self.elements), 8, 3))
         kernel.local_rest(self.x0, self.elements, self.frames, self.rest)
         self.stiffness = np.empty((len(self.elements), 24, 24))
         self._set_stiffness(self.x0)
         self._rotate()
 
-    def _without_volume(self) -> np.ndarray:
-        """Numbers of hexahedra without volume, which have no stiffness."""
+    def _find_flat(self) -> np.ndarray:
+        """Return the numbers of hexahedra without volume, which have no stiffness."""
         sizes = kernel.signed_sizes(self.x0, self.elements)
         spans = np.ptp(self.x0[self.elements], axis=1).max(axis=1)
-        flat = np.abs(sizes) <= 1e-12 * spans**3
-        if flat.any():
-            first = int(np.flatnonzero(flat)[0])
+        is_flat = np.abs(sizes) <= 1e-12 * spans**3
+        if is_flat.any():
+            first = int(np.flatnonzero(is_flat)[0])
             problem = self.fault(
-                f"has {int(flat.sum())} of {len(flat)} hexahedra without volume, first "
+                f"has {int(is_flat.sum())} of {len(is_flat)} hexahedra without volume, first "
                 f"hexahedra[{first}] = {self.elements[first].tolist()}. Repair the mesh: a flat "
                 "hexahedron has no stiffness."
             )
             complain(self, problem)
-        return np.flatnonzero(flat)
+        return np.flatnonzero(is_flat)
 
     def _set_stiffness(self, x: np.ndarray) -> None:
-        """Stiffness of the shape x in the present frames."""
+        """Compute the stiffness of the shape x in the present frames."""
         kernel.element_stiffness(x, self.elements, self.frames, self.lame, self.stiffness)
         self.stiffness[self.flat] = 0.0
 
-    def _turn(self, x: np.ndarray) -> None:
-        """Frames of the shape x."""
+    def _compute_frames(self, x: np.ndarray) -> None:
+        """Compute the frames of the shape x."""
         kernel.rotate(x, self.elements, self.method_number, self.frames)
         if len(self.flat):
             self.frames[self.flat] = np.eye(3)
 
     def _rotate(self) -> None:
         x = self.state.position.get()
-        self._turn(x)
+        self._compute_frames(x)
         if self.updateStiffnessMatrix.get():
             self._set_stiffness(x)
 
     @override
     def inverted_elements(self) -> int:
-        now = kernel.signed_sizes(self.state.position.get(), self.elements)
-        inverted = now * kernel.signed_sizes(self.x0, self.elements) <= 0.0
-        inverted[self.flat] = False
-        return int(inverted.sum())
+        sizes = kernel.signed_sizes(self.state.position.get(), self.elements)
+        is_inverted = sizes * kernel.signed_sizes(self.x0, self.elements) <= 0.0
+        is_inverted[self.flat] = False
+        return int(is_inverted.sum())
 
     def snapshot(self) -> dict[str, Any]:
-        """See Component: what `reinit` changes, by making it anew."""
-        return {name: vars(self)[name] for name in _BY_REINIT}
+        """Return the attributes that `reinit` replaces."""
+        return {name: vars(self)[name] for name in _REINIT_ATTRIBUTES}
 
     @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        for name in _BY_REINIT:
+        for name in _REINIT_ATTRIBUTES:
             setattr(self, name, snapshot[name])
 
     def reset(self) -> None:
-        """Back to the rotations of the initial state."""
+        """Compute the rotations of the initial state."""
         self._rotate()
 
     @override

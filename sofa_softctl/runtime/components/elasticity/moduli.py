@@ -9,12 +9,12 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 def elastic_moduli(field: ForceField, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """From the field's `youngModulus` and `poissonRatio`, shapes (count,).
+    """Return the field's `youngModulus` and `poissonRatio` per element, shapes (count,).
 
-    As in SOFA the default stands in for a value that is out of its range.
+    As in SOFA, the default replaces values out of range.
 
     Raises:
-        SceneError: one of them is empty, or not finite.
+        SceneError: an array is empty, or not finite.
     """
     young, poisson = (_per_element(field, name, count) for name in ("youngModulus", "poissonRatio"))
     if not np.isfinite(young).all():
@@ -26,12 +26,12 @@ def elastic_moduli(field: ForceField, count: int) -> tuple[np.ndarray, np.ndarra
 
 
 def rest_shape(field: ForceField) -> np.ndarray:
-    """Places of the nodes at rest: those that `initialPoints` follows, or else the state's.
+    """Return the rest positions: the target of the link `initialPoints`, by default the state's.
 
-    As in SOFA values that are given there do not count, only a link. They show what counts.
+    As in SOFA, only a link counts, not values. `initialPoints` shows the result.
 
     Raises:
-        SceneError: the link leads to fewer points than there are nodes.
+        SceneError: the link has fewer points than there are nodes.
     """
     shown, count = field.initialPoints, field.state.count
     if not shown.hasParent():
@@ -43,28 +43,28 @@ def rest_shape(field: ForceField) -> np.ndarray:
 
 
 def _replace(
-    field: ForceField, name: str, wanted: str, values: np.ndarray, is_wrong: np.ndarray
+    field: ForceField, name: str, expected: str, values: np.ndarray, is_invalid: np.ndarray
 ) -> None:
-    if not is_wrong.any():
+    if not is_invalid.any():
         return
     default = float(field.data_types[name].default[0])
-    problem = field.fault(f"needs {name} {wanted}, got {values[is_wrong][0]:g}.")
+    problem = field.fault(f"needs {name} {expected}, got {values[is_invalid][0]:g}.")
     complain(field, problem, f" As in SOFA {default:g} is taken there.")
-    values[is_wrong] = default
+    values[is_invalid] = default
     field._data[name].set(values[:1] if np.ptp(values) == 0.0 else values.copy())
 
 
 def _per_element(field: ForceField, name: str, count: int) -> np.ndarray:
-    """One value an element: those given, the first one for the rest."""
-    given = field._data[name].get()
-    if not len(given):
+    """Return one value per element; missing ones equal the first."""
+    entries = field._data[name].get()
+    if not len(entries):
         raise field.fault(f"needs at least one '{name}'.")
-    values = np.full(count, given[0])
-    values[: len(given)] = given[:count]
+    values = np.full(count, entries[0])
+    values[: len(entries)] = entries[:count]
     return values
 
 
 def lame_parameters(poisson: np.ndarray) -> np.ndarray:
-    """Lambda and mu of E = 1, shape (m, 2)."""
+    """Return lambda and mu for E = 1, shape (m, 2)."""
     lam = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
     return np.stack([lam, 0.5 / (1.0 + poisson)], axis=1)

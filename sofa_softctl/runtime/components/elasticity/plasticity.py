@@ -1,4 +1,4 @@
-"""Strains that stay: plasticity of corotational tetrahedra."""
+"""Plasticity of corotational tetrahedra."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SHEAR = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
 class Plasticity:
     """Plastic strain of each tetrahedron, in its frame.
 
-    Each time that forces are computed, once a step, the plastic strain takes `creep` of the elastic
-    strain where that is larger than the yield norm; it grows no larger than the largest norm. As in
-    SOFA, whose help speaks of the norm of the strain, both are of six times the element's volume
-    times (xx, yy, zz, 2 xy, 2 yz, 2 zx) of the strain: a finer mesh needs smaller ones.
+    Each force computation, once per step, turns the fraction `creep` of an elastic strain above the
+    yield norm into plastic strain, up to the largest norm. As in SOFA, contrary to its help, these
+    are norms of six times the element's volume times (xx, yy, zz, 2 xy, 2 yz, 2 zx) of the strain:
+    a finer mesh needs smaller ones.
 
     Source: SOFA's TetrahedronFEMForceField.
     """
@@ -27,30 +27,30 @@ class Plasticity:
     frames: np.ndarray
     """Frame of each element at rest, rows = axes, shape (m, 3, 3)."""
     volumes: np.ndarray
-    """Shape (m,) [length^3]."""
+    """Volume of each element at rest [length^3], shape (m,)."""
 
     def __post_init__(self) -> None:
         self.strain = np.zeros((len(self.volumes), 6))
         """Six times the volume times the plastic strain, shape (m, 6)."""
 
-    def flow(self, strain: np.ndarray, yield_norm: float, largest: float, creep: float) -> None:
-        """Let the plastic strain grow.
+    def flow(self, strain: np.ndarray, yield_norm: float, norm_max: float, creep: float) -> None:
+        """Increase the plastic strain.
 
         Args:
-            strain: The whole strain sym(R^T F) - I of each element, shape (m, 3, 3).
-            yield_norm: Norm of the elastic strain from which on it creeps [length^3].
-            largest: Largest norm of the plastic strain [length^3].
-            creep: Part of the elastic strain that becomes plastic in a step [-].
+            strain: Total strain sym(R^T F) - I of each element, shape (m, 3, 3).
+            yield_norm: Norm of the elastic strain above which it creeps [length^3].
+            norm_max: Largest norm of the plastic strain [length^3].
+            creep: Fraction of the elastic strain that becomes plastic in a step [-].
         """
-        turned = self.frames @ strain @ self.frames.transpose(0, 2, 1)
-        whole = 6.0 * self.volumes[:, None] * _SHEAR * turned[:, _ROWS, _COLUMNS]
-        elastic = whole - self.strain
-        flows = np.linalg.norm(elastic, axis=1) > abs(yield_norm)
-        plastic = self.strain + np.where(flows[:, None], creep * elastic, 0.0)
+        local_strain = self.frames @ strain @ self.frames.transpose(0, 2, 1)
+        total = 6.0 * self.volumes[:, None] * _SHEAR * local_strain[:, _ROWS, _COLUMNS]
+        elastic = total - self.strain
+        is_flowing = np.linalg.norm(elastic, axis=1) > abs(yield_norm)
+        plastic = self.strain + np.where(is_flowing[:, None], creep * elastic, 0.0)
         norms = np.linalg.norm(plastic, axis=1)
-        too_large = norms > largest
-        plastic[too_large] *= (largest / norms[too_large])[:, None]
-        self.strain = plastic  # another array: a snapshot holds the last one
+        is_too_large = norms > norm_max
+        plastic[is_too_large] *= (norm_max / norms[is_too_large])[:, None]
+        self.strain = plastic  # a new array: a snapshot holds the last one
 
     def add_force(
         self,
@@ -60,7 +60,7 @@ class Plasticity:
         stiffness: np.ndarray,
         force: np.ndarray,
     ) -> None:
-        """Take the stress of the plastic strain off: force_a += V sigma_p h_a.
+        """Subtract the stress of the plastic strain: force_a += V sigma_p h_a.
 
         Args:
             elements, rotations: Tetrahedra and their rotations R, (m, 4) and (m, 3, 3).

@@ -10,12 +10,12 @@ from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 
 
 class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
-    """TetrahedronFEMForceField without its method svd; forces and stiffness are the same.
+    """TetrahedronFEMForceField without the method svd, with equal forces and stiffness.
 
     Differences, as in SOFA: hexahedra are not cut into tetrahedra, and changes of youngModulus
-    count from the next `reinit` on. Departures: rest positions are those at init; SOFA's small
-    reads them in every step. Von Mises stresses are of Green's strain; SOFA's mix two frames and
-    are divided by 36 times the volume of each element.
+    count from the next `reinit` on. Departures: rest positions are read at init, with SOFA's method
+    small in every step. Von Mises stresses use Green's strain; SOFA's mix two frames and are
+    divided by 36 times the volume of each element.
 
     Source: SOFA's component of the same name.
     """
@@ -30,7 +30,7 @@ class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
 
     method = Choice(
         "large",
-        "How an element's rotation is found: none, first edges, or polar decomposition.",
+        "Rotation of an element: none, from first edges, or polar decomposition.",
         choices=("small", "large", "polar"),
         follows="start",
     )
@@ -46,12 +46,12 @@ class TetrahedralCorotationalFEMForceField(TetrahedronFEMForceField):
 
 
 class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
-    """TetrahedronFEMForceField with methods of other names; it cuts no hexahedra, as in SOFA.
+    """TetrahedronFEMForceField with other names of methods; as in SOFA it cuts no hexahedra.
 
     qr (or large): frames of the first two edges; polar: the deformation gradient's rotation;
-    polar2: as polar of TetrahedronFEMForceField; none (or linear, small): no rotation. Departure:
-    the stiffness is symmetric. SOFA assembles both blocks of an edge without transposing one, which
-    is not the derivative of its forces.
+    polar2: polar of TetrahedronFEMForceField; none (or linear, small): no rotation. Departure: the
+    stiffness is symmetric. SOFA assembles both blocks of an edge without transposing one, which is
+    not the derivative of its forces.
 
     Source: SOFA's component of the same name.
     """
@@ -70,7 +70,7 @@ class FastTetrahedralCorotationalForceField(TetrahedronFEMForceField):
 
     method = Choice(
         "qr",
-        "How an element's rotation is found.",
+        "Rotation of an element.",
         choices=("qr", "large", "polar", "polar2", "none", "linear", "small"),
         follows="start",
     )

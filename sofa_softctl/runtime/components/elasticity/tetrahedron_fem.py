@@ -24,16 +24,15 @@ from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tang
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 
-_STIFFNESS = ("unit_stiffness", "stiffness", "_young")
+_SNAPSHOT_ATTRIBUTES = ("unit_stiffness", "stiffness", "_young")
 
 
 class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticForceField):
     """Linear elasticity in the rotated frame of each tetrahedron.
 
-    The stiffness leaves out the derivative of the rotations, as SOFA's does. Rest shape: the
-    state's rest_position at init. Of a topology without tetrahedra each hexahedron is cut in six.
-    Departure: updateStiffnessMatrix renews all strains; with method large SOFA's leaves out those
-    of shear.
+    The stiffness omits the derivative of the rotations, as in SOFA. The rest shape is the state's
+    rest_position at init. Without tetrahedra in the topology each hexahedron is cut in six.
+    Departure: updateStiffnessMatrix updates all strains; with method large SOFA omits shear.
 
     Source: Coevoet, Escande, Duriez 2019, section III-A; SOFA's component of the same name.
     """
@@ -45,43 +44,40 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         "polar": kernel.POLAR,
         "svd": kernel.SVD,
     }
-    """The kernels' number of each method."""
+    """Number of each method in the kernels."""
     cuts_hexahedra: ClassVar[bool] = True
 
     method = Choice(
         "large",
-        "How an element's rotation is found: none, first edges, polar or singular values.",
+        "Rotation of an element: none, from first edges, polar or singular values.",
         choices=("small", "large", "polar", "svd"),
         follows="start",
     )
     youngModulus = Reals(
         [5000.0],
-        "Young's modulus; one for all, or one an element (a missing entry is the first).",
+        "Young's modulus; one for all, or one per element (missing entries equal the first).",
         unit="pressure",
         per="element",
         follows="reinit",
         switch="updateStiffness",
     )
     poissonRatio = Reals(
-        [0.45],
-        "Poisson's ratio, from 0 to below 0.5; as youngModulus.",
-        per="element",
-        follows="reinit",
+        [0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element", follows="reinit"
     )
     localStiffnessFactor = Reals(
         [], "Factors of Young's modulus, spread over the elements.", follows="reinit"
     )
-    updateStiffness = Bool(False, "Take over changes of youngModulus in every step.")
+    updateStiffness = Bool(False, "Read changes of youngModulus in every step.")
     initialPoints = Vectors(3, [], "Rest shape; only a link counts.", unit="length")
     computeGlobalMatrix = Bool(False, "Unused.", aliases=("assembling",))
-    updateStiffnessMatrix = Bool(False, "Take strains on the present shape, not on that at rest.")
+    updateStiffnessMatrix = Bool(False, "Measure strains on the present, not the rest shape.")
     plasticMaxThreshold = Real(
-        0.0, "Largest norm of 6 V times the plastic strain; 0: no plasticity.", unit="length^3"
+        0.0, "Largest norm of 6 V times the plastic strain; 0 for no plasticity.", unit="length^3"
     )
     plasticYieldThreshold = Real(
-        0.0001, "Norm of 6 V times the elastic strain from which on it creeps.", unit="length^3"
+        0.0001, "Norm of 6 V times the elastic strain above which it creeps.", unit="length^3"
     )
-    plasticCreep = Real(0.9, "Part of the elastic strain that becomes plastic in a step.")
+    plasticCreep = Real(0.9, "Fraction of the elastic strain that becomes plastic in a step.")
     gatherPt = Int(0, "Unused.")
     gatherBsize = Int(0, "Unused.")
     drawHeterogeneousTetra = Bool(False, "Draw elements by stiffness.")
@@ -92,7 +88,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         """Prepare the elements.
 
         Raises:
-            SceneError: no tetrahedra, flat tetrahedra, or moduli out of range.
+            SceneError: there is no topology, a tetrahedron is flat, or moduli are not finite.
         """
         self.elements = self.find_elements()
         self.x0 = rest_shape(self)
@@ -121,40 +117,42 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         self.unit_stiffness = lame_parameters(poisson) * unit[:, None]  # for E = 1
         self.stiffness = self.unit_stiffness * young[:, None]
         self._young = young
-        self._young_seen = self.youngModulus.getCounter()
+        self._young_counter = self.youngModulus.getCounter()
 
     def reinit(self) -> None:
-        """Take over youngModulus and poissonRatio."""
+        """Read youngModulus and poissonRatio."""
         self._set_stiffness()
 
     @override
     def snapshot(self) -> dict[str, Any]:
-        found = {name: getattr(self, name) for name in _STIFFNESS}  # never written in place
+        attributes = {
+            name: getattr(self, name) for name in _SNAPSHOT_ATTRIBUTES
+        }  # never written in place
         plasticity = self._plasticity
-        return {**found, "plastic": None if plasticity is None else plasticity.strain}
+        return {**attributes, "plastic": None if plasticity is None else plasticity.strain}
 
     @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        for name in _STIFFNESS:
+        for name in _SNAPSHOT_ATTRIBUTES:
             setattr(self, name, snapshot[name])
         strain = snapshot["plastic"]
-        self._plasticity = None if strain is None else self._with_plasticity(strain)
+        self._plasticity = None if strain is None else self._create_plasticity(strain)
 
     def moduli(self) -> np.ndarray:
-        """See ElasticForceField; without localStiffnessFactor."""
+        """Return the moduli without localStiffnessFactor."""
         return self._young
 
     def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
-        """See ElasticForceField; youngModulus shows it."""
+        """Set the moduli of some elements, shown by youngModulus."""
         moduli, stiffness = self._young.copy(), self.stiffness.copy()
         moduli[elements] = young
         stiffness[elements] = self.unit_stiffness[elements] * moduli[elements][:, None]
         self._young, self.stiffness = moduli, stiffness
         self.youngModulus.set(moduli.copy() if np.ptp(moduli) else moduli[:1].copy())
-        self._young_seen = self.youngModulus.getCounter()
+        self._young_counter = self.youngModulus.getCounter()
 
     def poisson_ratio(self) -> float:
-        """See ElasticForceField; that of the first element."""
+        """Return Poisson's ratio of the first element."""
         return float(self.poissonRatio.get()[0])
 
     @override
@@ -163,7 +161,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         self.reinit()
 
     def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
-        """force += df/dE of some elements at the position of the last `add_force`."""
+        """Add df/dE of some elements at the positions of the last `add_force`."""
         kernel.add_force(
             self.state.position.get(),
             self.x0,
@@ -175,12 +173,12 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         )
 
     def largest_force_per_modulus(self, elements: np.ndarray | slice) -> float:
-        """Force on a node for E = 1 and a strain of about 1, the largest of some elements."""
+        """Return the largest force on a node of some elements for E = 1 and a strain of about 1."""
         slopes = np.linalg.norm(self.gradients[elements], axis=-1).max(axis=-1)
         return float((self.unit_stiffness[elements].sum(axis=1) * slopes).max())
 
     def reset(self) -> None:
-        """Back to the rotations of the initial state, without plastic strains."""
+        """Compute the rotations of the initial state, without plastic strains."""
         self._plasticity = None
         self._rotate()
 
@@ -202,7 +200,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     @override
     def add_force(self, force: np.ndarray) -> None:
-        if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_seen:
+        if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_counter:
             self._set_stiffness()
         self._rotate()
         x = self.state.position.get()
@@ -214,7 +212,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         if self.plasticMaxThreshold.get() > 0.0 and self.updateStiffnessMatrix.get():
             raise self.fault("has plasticMaxThreshold and updateStiffnessMatrix: choose one.")
 
-    def _with_plasticity(self, strain: np.ndarray | None = None) -> Plasticity:
+    def _create_plasticity(self, strain: np.ndarray | None = None) -> Plasticity:
         from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 
         plasticity = Plasticity(self.frames0, self.volumes)
@@ -226,7 +224,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
         self._check_plasticity()
         if self._plasticity is None:
-            self._plasticity = self._with_plasticity()
+            self._plasticity = self._create_plasticity()
         F = stresses.deformation_gradients(x, self.elements, self.gradients)
         self._plasticity.flow(
             stresses.corotational_strain(F, self.rotations),
@@ -234,8 +232,8 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
             self.plasticMaxThreshold.get(),
             self.plasticCreep.get(),
         )
-        place = (self.elements, self.rotations, self.gradients)
-        self._plasticity.add_force(*place, self.stiffness, force)
+        geometry = (self.elements, self.rotations, self.gradients)
+        self._plasticity.add_force(*geometry, self.stiffness, force)
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
@@ -249,8 +247,8 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         kernel.add_matrix(self.h, self.stiffness, factor, slots.reshape(-1, 10), values)
         if self.exact_tangent:
-            self._turns = self._turning()
-            tangent.add_turning_matrix(*self._turns, 1.0, factor, slots.reshape(-1, 10), values)
+            self._spins = self._rotation_derivatives()
+            tangent.add_turning_matrix(*self._spins, 1.0, factor, slots.reshape(-1, 10), values)
 
     @override
     def check_differentiable(self) -> None:
@@ -274,10 +272,10 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     @override
     def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
-        tangent.add_turning_matrix(*self._turns, -1.0, 1.0, slots.reshape(-1, 10), values)
+        tangent.add_turning_matrix(*self._spins, -1.0, 1.0, slots.reshape(-1, 10), values)
 
-    def _turning(self) -> tuple[np.ndarray, np.ndarray]:
-        """Derivative of the rotations and its effect on forces; see corotational_tangent."""
+    def _rotation_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rotations' derivative and its effect on forces; see corotational_tangent."""
         B, G = np.empty((2, len(self.elements), 4, 3, 3))
         x = self.state.position.get()
         tangent.turning(

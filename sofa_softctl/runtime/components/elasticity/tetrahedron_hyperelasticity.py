@@ -24,22 +24,22 @@ class Material:
     """A strain energy that the kernels know."""
 
     number: int
-    """Its number in kernels/hyperelastic."""
+    """Number in kernels/hyperelastic."""
     parameters: tuple[str, ...]
-    """What ParameterSet holds, in this order."""
+    """Names of the entries of ParameterSet, in order."""
 
 
 class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, HyperelasticForceField):
     """Elasticity from a strain energy, for large strains; the stiffness is its exact derivative.
 
-    Rest shape: the state's rest_position at init. ParameterSet is read at init and reinit. It may
-    hold the parameters of each tetrahedron, one after the other, which SOFA does not know. An
-    element that is turned inside out has no energy in ArrudaBoyce, NeoHookean and MooneyRivlin: its
-    forces are NaN, and the step ends with DivergedError; StableNeoHookean can be turned back.
+    The rest shape is the state's rest_position at init. ParameterSet is read at init and reinit;
+    unlike in SOFA, it may list the parameters of each tetrahedron, one after the other. An inverted
+    element has no energy in ArrudaBoyce, NeoHookean and MooneyRivlin: its forces are NaN, and the
+    step ends with DivergedError; with StableNeoHookean it can recover.
 
     Source: Bonet and Wood 2008, chapters 6 and 9; StableNeoHookean: Smith, de Goes, Kim 2018;
     ArrudaBoyce: Arruda and Boyce 1993, with chains of eight links and mu of its series;
-    parameters are those of SOFA's component of the same name.
+    parameters as in SOFA's component of the same name.
     """
 
     exact_tangent = True
@@ -81,8 +81,8 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         """Prepare the elements.
 
         Raises:
-            SceneError: no tetrahedra, flat tetrahedra, a material that is not here, or parameters
-                that do not fit it.
+            SceneError: there is no topology, a tetrahedron is flat, the material is not supported,
+                or its parameters are invalid.
         """
         self.elements = self.find_elements()
         self.x0 = self.state.rest_position.get().copy()
@@ -94,7 +94,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         self.reinit()
 
     def reinit(self) -> None:
-        """Take over materialName and ParameterSet."""
+        """Read materialName and ParameterSet."""
         name = self.materialName.get()
         if name not in self.materials:
             raise self.fault(
@@ -107,30 +107,27 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         self._deform()
 
     def _per_element(self, name: str) -> np.ndarray:
-        """Parameters of each tetrahedron, shape (m, k)."""
-        expected, given, count = (
-            self.material.parameters,
-            self.ParameterSet.get(),
-            len(self.elements),
-        )
-        if len(given) not in (len(expected), len(expected) * count):
-            shown = f": {given.tolist()}" if len(given) < 10 else ""
+        """Return the parameters of each tetrahedron, shape (m, k)."""
+        expected, count = self.material.parameters, len(self.elements)
+        values = self.ParameterSet.get()
+        if len(values) not in (len(expected), len(expected) * count):
+            text = f": {values.tolist()}" if len(values) < 10 else ""
             problem = self.fault(
                 f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}, "
-                f"or that many for each of its {count} tetrahedra; got {len(given)}{shown}."
+                f"or that many for each of its {count} tetrahedra; got {len(values)}{text}."
             )
-            if len(given) < len(expected) and not keeps_sofa_defects():
+            if len(values) < len(expected) and not keeps_sofa_defects():
                 raise problem
             complain(self, problem, " As in SOFA the first ones count; what is missing is 0.")
-            given = np.append(given, np.zeros(len(expected)))[: len(expected)]
-        rows = given.reshape(-1, len(expected))
+            values = np.append(values, np.zeros(len(expected)))[: len(expected)]
+        rows = values.reshape(-1, len(expected))
         return np.broadcast_to(rows, (count, len(expected))).copy()
 
     def _check_parameters(self, name: str) -> None:
         shear, bulk = self.rest_moduli()
-        sound = (shear >= 0.0) & (bulk >= 0.0) & np.isfinite(self.parameters).all(axis=1)
-        if not sound.all():
-            first = int(np.flatnonzero(~sound)[0])
+        is_stable = (shear >= 0.0) & (bulk >= 0.0) & np.isfinite(self.parameters).all(axis=1)
+        if not is_stable.all():
+            first = int(np.flatnonzero(~is_stable)[0])
             raise self.fault(
                 f"has a ParameterSet without stiffness at rest for {name}: "
                 f"{', '.join(self.material.parameters)} = {self.parameters[first].tolist()} make a "
@@ -155,12 +152,12 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         return self.material.parameters
 
     def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
-        """See HyperelasticForceField; ParameterSet shows them."""
+        """Set the parameters of some elements, shown by ParameterSet."""
         parameters = self.parameters.copy()
         parameters[elements] = values
         self.parameters = parameters
-        same = not np.ptp(parameters, axis=0).any()
-        self.ParameterSet.set(parameters[0].copy() if same else parameters.ravel().copy())
+        is_uniform = not np.ptp(parameters, axis=0).any()
+        self.ParameterSet.set(parameters[0].copy() if is_uniform else parameters.ravel().copy())
         self._deform()
 
     @override
@@ -172,7 +169,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         self.parameters = snapshot["parameters"]
 
     def reset(self) -> None:
-        """Back to the stiffness of the initial state."""
+        """Compute the stiffness of the initial state."""
         self._deform()
 
     def _deform(self) -> None:
@@ -188,7 +185,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         )
 
     def energy(self) -> float:
-        """Elastic energy at the state's position [energy], zero at rest."""
+        """Return the elastic energy at the state's position [energy], zero at rest."""
         return kernel.energy(
             self.state.position.get(),
             self.elements,
@@ -220,7 +217,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
         )
 
     def check_differentiable(self) -> None:
-        """See ForceField: with every material."""
+        """Accept every material."""
 
     @override
     def step_term(self) -> StepTerm:
@@ -230,7 +227,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, Hyperelasti
 class HyperelasticTerm(StepTerm):
     """Term of a TetrahedronHyperelasticityFEMForceField: dr/dx = -h K - h (h + beta) dK/dw.
 
-    Its stiffnesses are the parameters of the material in each tetrahedron, in which r is linear.
+    The stiffnesses are the parameters of the material in each tetrahedron, in which r is linear.
     """
 
     def __init__(self, field: Any) -> None:
@@ -259,31 +256,31 @@ class HyperelasticTerm(StepTerm):
         derivative.add_by_positions(dx, self.field.elements, self.field.gradients, self.A, out)
 
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
-        """See StepTerm; dr/dx is symmetric."""
-        field, found = self.field, self.invariants
+        """Add the transposed products; dr/dx is symmetric."""
+        field, rows = self.field, self.invariants
         derivative.add_by_positions(y[None], field.elements, field.gradients, self.A, out[None])
         rates = (self.rates, self.h, self.c)
-        derivative.invariants(y, field.elements, field.gradients, self._state[0], *rates, found)
-        for number, slopes in enumerate(self._by_parameters()):
-            by_stiffness[:, number] -= np.einsum("es,es->e", found, slopes)
+        derivative.invariants(y, field.elements, field.gradients, self._state[0], *rates, rows)
+        for number, slopes in enumerate(self._slopes_by_parameter()):
+            by_stiffness[:, number] -= np.einsum("es,es->e", rows, slopes)
 
     @override
     def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
         field = self.field
         slopes = self._slopes(change)
-        place = (field.elements, field.gradients, self._state[0])
-        derivative.add_residual(*place, slopes, self.rates, self.h, self.c, out)
+        geometry = (field.elements, field.gradients, self._state[0])
+        derivative.add_residual(*geometry, slopes, self.rates, self.h, self.c, out)
 
-    def _by_parameters(self) -> list[np.ndarray]:
-        """Derivatives of the slopes by each parameter, shape (m, 7) each."""
+    def _slopes_by_parameter(self) -> list[np.ndarray]:
+        """Return the derivatives of the slopes by each parameter, shape (m, 7) each."""
         if not self._unit_slopes:
-            for one in np.eye(self.stiffness_shape[1]):
-                unit = np.tile(one, (self.stiffness_shape[0], 1))
+            for direction in np.eye(self.stiffness_shape[1]):
+                unit = np.tile(direction, (self.stiffness_shape[0], 1))
                 self._unit_slopes.append(self._slopes(unit)[:, : derivative.INVARIANTS])
         return self._unit_slopes
 
     def _slopes(self, parameters: np.ndarray) -> np.ndarray:
-        """Slopes of the energy with other parameters, shape (m, SLOPES)."""
+        """Return the slopes of the energy with other parameters, shape (m, SLOPES)."""
         field = self.field
         F, slopes = np.empty_like(field._deformations), np.empty_like(field._slopes)
         kernel.deform(

@@ -10,18 +10,18 @@ from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Reals, Text
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 
-_NO_STRESS = 1e-10
-"""Von Mises stresses below it are 0, as in SOFA, in whatever unit."""
+_STRESS_MIN = 1e-10
+"""Smaller von Mises stresses are 0, in any unit [pressure], as in SOFA."""
 
 
 class VonMisesOutputs(Component):
-    """Stresses of the elements and nodes of a TetrahedronFEMForceField, when they are read."""
+    """Stresses of elements and nodes of a TetrahedronFEMForceField, computed on demand."""
 
     computeVonMisesStress = Int(
         0, "Von Mises stresses: 0 none, 1 of SOFA's corotational strain, 2 of Green's strain."
     )
     vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
-    vonMisesPerNode = Reals([], "Mean of the elements around.", unit="pressure", computed=True)
+    vonMisesPerNode = Reals([], "Mean stress around each node.", unit="pressure", computed=True)
     showVonMisesStressPerElement = Bool(False, "Unused.")
     showVonMisesStressPerNodeColorMap = Bool(False, "Unused.")
     vonMisesStressColors = Reals([], "Unused.")
@@ -40,9 +40,8 @@ class VonMisesOutputs(Component):
     method_number: int
 
     def _stress_option(self) -> int:
-        """How von Mises stresses are found, see `computeVonMisesStress`."""
-        option: int = self.computeVonMisesStress.get()
-        return option
+        """Return the kind of von Mises stresses, see `computeVonMisesStress`."""
+        return self.computeVonMisesStress.get()
 
     def _check_stress_option(self) -> None:
         option = self._stress_option()
@@ -62,10 +61,10 @@ class VonMisesOutputs(Component):
             )
 
     def update_outputs(self) -> None:
-        """Von Mises stresses of the present positions, if asked for; see Base.
+        """Compute von Mises stresses of the present positions, if enabled.
 
-        Departure: they are those of the positions when they are read; SOFA's are of the end of the
-        last step. Both are the same but after positions were set by hand.
+        Departure: SOFA computes them at the end of a step. The results differ only after positions
+        are set by hand.
         """
         option = self._stress_option()
         if not (option and self._initialised):
@@ -76,14 +75,14 @@ class VonMisesOutputs(Component):
         F = stresses.deformation_gradients(x, self.elements, self.gradients)
         strain = stresses.green_strain(F) if option == 2 else self._sofa_strain(x, F)
         lame = self.stiffness / self.volumes[:, None]
-        found = stresses.von_mises(stresses.linear_stress(strain, lame))
-        found[found < _NO_STRESS] = 0.0
-        self.vonMisesPerElement.set(found)
-        nodes = stresses.at_nodes(found, self.elements, len(x))
+        stress = stresses.von_mises(stresses.linear_stress(strain, lame))
+        stress[stress < _STRESS_MIN] = 0.0
+        self.vonMisesPerElement.set(stress)
+        nodes = stresses.at_nodes(stress, self.elements, len(x))
         self.vonMisesPerNode.set(nodes)
 
     def _sofa_strain(self, x: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """Of computeVonMisesStress=1, where SOFA takes 'polar' for 'svd'."""
+        """Return the strain of computeVonMisesStress=1, where SOFA uses 'polar' for 'svd'."""
         from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
         method = kernel.POLAR if self.method_number == kernel.SVD else self.method_number

@@ -35,23 +35,23 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class MathOp(Engine):
-    """input1 + input2 + ..., and likewise - * / < (the smaller) > (the larger), entry by entry.
+    """input1 + input2 + ..., or - * / < (the smaller) > (the larger), entry by entry.
 
-    As many entries as the shortest input has. A single input gives -x and 1/x. Quotients of whole
-    numbers are cut off. Vectors are added, whatever `op` says, as in SOFA. SOFA's logical
-    operations on booleans are not there.
+    The output is as long as the shortest input. A single input gives -x and 1/x. Quotients of
+    integers are cut off. Vectors are added, whatever `op` says, as in SOFA. SOFA's logical
+    operations on booleans are not supported.
     """
 
     numbered: ClassVar[dict[str, DataType]] = {"input": Values("Values.")}
     counted_by = "nbInputs"
     inputs = ("nbInputs", "op")
 
-    nbInputs = Int(2, "How many inputs.")
-    op = Choice("+", "What is computed.", choices=tuple(_OPERATIONS))
+    nbInputs = Int(2, "Number of inputs.")
+    op = Choice("+", "Operation.", choices=tuple(_OPERATIONS))
     output = Values("The result.", computed=True)
 
     def init(self) -> None:
-        """Complain of an operation that SOFA does not do."""
+        """Warn of an operation on vectors that SOFA does not support."""
         if self.value_kind[0] and self.op.get() != "+":
             problem = f"adds vectors although 'op' is '{self.op.get()}': SOFA knows only '+' there."
             complain(self, self.fault(problem))
@@ -64,16 +64,16 @@ class MathOp(Engine):
         if not size:
             self.output.set(self.output.type.initial(self))
             return
-        filled, (width, whole) = [value[:size] for value in values], self.value_kind
+        operands, (width, is_integer) = [value[:size] for value in values], self.value_kind
         op = "+" if width else self.op.get()
-        if len(filled) == 1 and op in "-/":
-            filled.insert(0, np.full_like(filled[0], 0 if op == "-" else 1))
-        # C++ cuts quotients of whole numbers off toward zero
-        operation = _whole_quotient if whole and op == "/" else _OPERATIONS[op]
-        self.output.set(reduce(operation, filled))
+        if len(operands) == 1 and op in "-/":
+            operands.insert(0, np.full_like(operands[0], 0 if op == "-" else 1))
+        # C++ cuts quotients of integers off toward zero
+        operation = _integer_quotient if is_integer and op == "/" else _OPERATIONS[op]
+        self.output.set(reduce(operation, operands))
 
 
-def _whole_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _integer_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.trunc(a / b).astype(a.dtype)
 
 
@@ -83,20 +83,20 @@ class DifferenceEngine(Engine):
     inputs = ("input", "substractor")
 
     input = Coords([], "Values.")
-    substractor = Coords([], "What is taken from them.", per="input")
+    substractor = Coords([], "Values to subtract.", per="input")
     output = Coords([], "The differences.", computed=True)
 
     @override
     def compute(self) -> None:
-        values, taken = self.input.get(), self.substractor.get()
-        if len(values) != len(taken):
+        values, amounts = self.input.get(), self.substractor.get()
+        if len(values) != len(amounts):
             problem = (
-                f"has {len(values)} values in 'input', but {len(taken)} to subtract; 'output' "
+                f"has {len(values)} values in 'input', but {len(amounts)} to subtract; 'output' "
                 "stays as it is."
             )
             complain(self, self.fault(problem))
             return
-        self.output.set(values - taken)
+        self.output.set(values - amounts)
 
 
 class SumEngine(Engine):
@@ -119,7 +119,7 @@ class NormEngine(Engine):
 
     input = Coords([], "Values.")
     output = Reals([], "Their norms.", computed=True)
-    normType = Int(2, "Which norm: 1, 2, ...; the largest entry where negative.")
+    normType = Int(2, "Order of the norm: 1, 2, ...; if negative, the largest entry.")
 
     @override
     def compute(self) -> None:
@@ -135,19 +135,19 @@ class AverageCoord(Engine):
     """Average of a state's positions at the indices, or of all.
 
     Computed when it is first read, when the indices change, and with listening=True at the start
-    of each step. Of frames the orientations are multiplied, as in SOFA, which is no average.
+    of each step. As in SOFA, orientations of frames are multiplied instead of averaged.
     """
 
-    category: ClassVar[str] = "controller"  # to be told of steps
+    category: ClassVar[str] = "controller"  # to receive the events of steps
     inputs = ("indices", "vecId")
 
-    indices = Integers([], "Which nodes; all by default.", of="node")
-    vecId = UInt(1, "Which positions: 1 present, 2 at rest, 3 free, 4 at the start.")
+    indices = Integers([], "Nodes; all by default.", of="node")
+    vecId = UInt(1, "Positions to average: 1 present, 2 at rest, 3 free, 4 at the start.")
     average = Coord("Their average.", computed=True)
 
     @property
     def coord_size(self) -> int:
-        """Numbers in a position of the node's state."""
+        """Count of numbers in a position of the node's state."""
         state = self._state()
         return 3 if state is None else int(state.coord_size)
 
@@ -157,10 +157,10 @@ class AverageCoord(Engine):
         return ["Engine"]
 
     def init(self) -> None:
-        """Check that there are such positions.
+        """Check that the positions exist.
 
         Raises:
-            SceneError: there are none.
+            SceneError: They do not.
         """
         if self.vecId.get() not in _VECTORS:
             raise self.fault(f"takes a 'vecId' from 1 to 4, got {self.vecId.get()}.")

@@ -11,25 +11,22 @@ from sofa_softctl.runtime.core.data.types import Bool, Elements, Int, Real, Vect
 from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.faces import unit_vectors
 
-_MOST = 10**7
-"""Vertices."""
+_VERTICES_MAX = 10**7
 
 
 class ExtrudeQuadsAndGenerateHexas(Engine):
     """Layers of hexahedra from a surface of quads along its normals.
 
-    The copies of a vertex follow each other, from the innermost to the outermost. As in SOFA,
-    normals are those before the scale, and what else is changed counts when vertices or quads are.
+    Copies of a vertex follow each other, from the innermost to the outermost. As in SOFA, normals
+    are computed before the scale, and changes of other Data count once vertices or quads change.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("surfaceQuads", "surfaceVertices")
 
     isVisible = Bool(True, "Unused: nothing is drawn.")
     scale = Vector(3, [1.0, 1.0, 1.0], "Scale of the surface along x, y and z.", follows="reinit")
-    thicknessIn = Real(
-        0.0, "Where the layers begin, against the normals.", unit="length", follows="reinit"
-    )
-    thicknessOut = Real(1.0, "Where they end, along the normals.", unit="length", follows="reinit")
+    thicknessIn = Real(0.0, "Start of layers against normals.", unit="length", follows="reinit")
+    thicknessOut = Real(1.0, "End of layers along normals.", unit="length", follows="reinit")
     numberOfSlices = Int(1, "Layers.", follows="reinit")
     flipNormals = Bool(
         False, "Corners the other way round: positive volumes along the normals.", follows="reinit"
@@ -44,10 +41,10 @@ class ExtrudeQuadsAndGenerateHexas(Engine):
     extrudedHexas = Elements(8, [], "Hexahedra.", computed=True)
 
     def compute(self) -> None:
-        """See Engine.
+        """Extrude the quads.
 
         Raises:
-            SceneError: there are no layers, or quads have vertices that are not there.
+            SceneError: there are no layers, or quads have vertices that do not exist.
         """
         vertices, quads = self.surfaceVertices.get(), self.surfaceQuads.get()
         layers = self.numberOfSlices.get()
@@ -56,7 +53,7 @@ class ExtrudeQuadsAndGenerateHexas(Engine):
             return
         if layers < 1:
             raise self.fault(f"needs a 'numberOfSlices' of 1 or more, got {layers}.")
-        if layers * len(vertices) > _MOST:
+        if layers * len(vertices) > _VERTICES_MAX:
             raise self.fault(f"has {layers} layers of {len(vertices)} vertices: too many to make.")
         wrong = quads[(quads < 0) | (quads >= len(vertices))]
         if len(wrong):
@@ -64,7 +61,7 @@ class ExtrudeQuadsAndGenerateHexas(Engine):
                 f"has vertex {wrong[0]} in 'surfaceQuads', but there are {len(vertices)} vertices."
             )
         self.extrudedVertices.set(self._layers(vertices, _normals(vertices, quads), layers))
-        first = quads * (layers + 1)  # its copies have the numbers that follow
+        first = quads * (layers + 1)  # the copies have the following numbers
         self.extrudedSurfaceQuads.set(first)
         self.extrudedQuads.set(_quads(first, layers))
         low = first if self.flipNormals.get() else first[:, ::-1]
@@ -73,17 +70,17 @@ class ExtrudeQuadsAndGenerateHexas(Engine):
         self.extrudedHexas.set(hexas.reshape(-1, 8))
 
     def _layers(self, vertices: np.ndarray, normals: np.ndarray, layers: int) -> np.ndarray:
-        """Copies of each vertex one after the other, shape (n (layers + 1), 3)."""
+        """Return copies of each vertex, one after the other, shape (n (layers + 1), 3)."""
         inner, outer = self.thicknessIn.get(), self.thicknessOut.get()
         level = np.arange(layers + 1.0)[:, None]
         step = normals * ((inner + outer) / layers)
         shift = -normals[:, None] * inner + step[:, None] * level
-        found: np.ndarray = (vertices * self.scale.get())[:, None] + shift
-        return found.reshape(-1, 3)
+        points: np.ndarray = (vertices * self.scale.get())[:, None] + shift
+        return points.reshape(-1, 3)
 
 
 def _normals(vertices: np.ndarray, quads: np.ndarray) -> np.ndarray:
-    """Sum of the unit normals around each vertex, at length 1; zero where there is no quad."""
+    """Return the normalised sum of unit normals around each vertex; zero without quads."""
     a, b, c = (vertices[quads[:, k]] for k in range(3))
     sums = np.zeros_like(vertices)
     for corner in quads.T:
@@ -92,15 +89,15 @@ def _normals(vertices: np.ndarray, quads: np.ndarray) -> np.ndarray:
 
 
 def _quads(first: np.ndarray, layers: int) -> np.ndarray:
-    """Quads around and between the hexahedra on each quad, in SOFA's order.
+    """Return the quads around and between the hexahedra on each quad, in SOFA's order.
 
-    The outermost two, those between layers in both senses, then four sides for each layer.
+    The outermost two, the ones between layers in both senses, then four sides per layer.
     """
-    found = [first, first[:, ::-1] + layers]
+    quads = [first, first[:, ::-1] + layers]
     for level in range(1, layers):
-        found += [first + level, first[:, ::-1] + level]
+        quads += [first + level, first[:, ::-1] + level]
     following = np.roll(first, -1, axis=1)
     for level in range(layers):
         for a, b in zip(first.T + level, following.T + level, strict=True):
-            found.append(np.column_stack((a, a + 1, b + 1, b)))
-    return np.stack(found, axis=1).reshape(-1, 4)
+            quads.append(np.column_stack((a, a + 1, b + 1, b)))
+    return np.stack(quads, axis=1).reshape(-1, 4)

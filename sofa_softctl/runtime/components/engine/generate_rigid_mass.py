@@ -11,11 +11,11 @@ from sofa_softctl.runtime.core.data.types import Elements, Real, Vector, Vectors
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 
-_CLOSED = 1e-6  # sum of the area vectors of a closed surface, relative to its area
+_CLOSURE_TOLERANCE = 1e-6  # sum of the area vectors of a closed surface, relative to its area
 
 
 class GenerateRigidMass(Engine):
-    """Mass, volume, centre and inertia of what a closed surface holds.
+    """Mass, volume, centre and inertia of the body inside a closed surface.
 
     The triangles are wound so that they are seen counter-clockwise from outside. For a UniformMass:
     vertexMass="@NAME.rigidMass", with the body's frame in massCenter.
@@ -31,11 +31,7 @@ class GenerateRigidMass(Engine):
     mass = Real(0.0, "Mass.", unit="mass", computed=True)
     volume = Real(0.0, "Volume.", unit="length^3", computed=True)
     inertiaMatrix = Vectors(
-        3,
-        np.zeros((3, 3)),
-        "Inertia about the centre, divided by the mass.",
-        unit="length^2",
-        computed=True,
+        3, np.zeros((3, 3)), "Inertia about the centre per mass.", unit="length^2", computed=True
     )
     massCenter = Vector(3, [0.0, 0.0, 0.0], "Centre of mass.", unit="length", computed=True)
     centerToOrigin = Vector(
@@ -43,24 +39,24 @@ class GenerateRigidMass(Engine):
     )
 
     def init(self) -> None:
-        """Compute for the first time."""
+        """Compute the outputs."""
         super().init()
-        self._ready = True
+        self._is_ready = True
         self.update_outputs()
 
     def compute(self) -> None:
-        """See Engine.
+        """Integrate over the surface.
 
         Raises:
-            SceneError: there is no surface, or it holds no volume.
+            SceneError: there is no surface, or it encloses no volume.
         """
-        if not self._ready:
+        if not self._is_ready:
             return
         corners = self._corners()
         start = corners.reshape(-1, 3).mean(axis=0)
         if not is_closed(corners):
-            where = f"{describe(self._where)}: {self.describe()}"
-            message.warning(self, f"{where} has a surface with holes.")
+            label = f"{describe(self._where)}: {self.describe()}"
+            message.warning(self, f"{label} has a surface with holes.")
             start = np.zeros(3)
         volume, centre, inertia = solid_of(corners, start)
         if not volume > 0.0:
@@ -80,32 +76,31 @@ class GenerateRigidMass(Engine):
         self.centerToOrigin.set(-centre)
 
     def _corners(self) -> np.ndarray:
-        """Corners of the triangles, those of the quads included, shape (t, 3, 3)."""
+        """Return the corners of the triangles, two per quad included, shape (t, 3, 3)."""
         quads = self.quads.get()
-        found = np.concatenate([self.triangles.get(), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-        if not len(found):
+        triangles = np.concatenate([self.triangles.get(), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+        if not len(triangles):
             raise self.fault("needs 'triangles' or 'quads' that enclose a body.")
         self.check_own_numbers()
-        corners: np.ndarray = self.position.get()[found]
-        return corners
+        return self.position.get()[triangles]
 
 
 def is_closed(corners: np.ndarray) -> bool:
     """Return True if the area vectors of triangles (t, 3, 3) cancel."""
     areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     sizes = np.linalg.norm(areas, axis=1).sum()
-    return bool(np.linalg.norm(areas.sum(axis=0)) <= _CLOSED * sizes)
+    return bool(np.linalg.norm(areas.sum(axis=0)) <= _CLOSURE_TOLERANCE * sizes)
 
 
 def solid_of(corners: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Volume, centre (3,), and inertia about the centre divided by the mass (3, 3).
+    """Return volume, centre (3,), and inertia about the centre divided by the mass (3, 3).
 
-    By the divergence theorem: with the normal n, the volume is that of n_x x over the surface. Of a
-    surface with holes the result is SOFA's, and depends on the axes and the start.
+    By the divergence theorem, the volume is the integral of n_x x over the surface, with normal n.
+    For a surface with holes the result is SOFA's and depends on the axes and on `start`.
 
     Args:
-        corners: Of the triangles that enclose the solid, shape (t, 3, 3).
-        start: Where coordinates begin; near the body little cancels.
+        corners: Corners of the triangles that enclose the solid, shape (t, 3, 3).
+        start: Origin of coordinates, shape (3,); near the body, cancellation is small.
 
     Source: Eberly, "Polyhedral Mass Properties (Revisited)", exact integrals over triangles.
     """
@@ -121,7 +116,7 @@ def solid_of(corners: np.ndarray, start: np.ndarray) -> tuple[float, np.ndarray,
     centre = (n * squares).sum(axis=0) / 24.0 / volume
     following = [1, 2, 0]
     mixed = (p[:, :, following] * (squares + p * (sums + p))).sum(axis=0)
-    second = np.diag((n * cubes).sum(axis=0) / 60.0)
-    second[range(3), following] = second[following, range(3)] = (n * mixed).sum(axis=0) / 120.0
-    second = second / volume - np.outer(centre, centre)
-    return float(volume), start + centre, np.trace(second) * np.eye(3) - second
+    moments = np.diag((n * cubes).sum(axis=0) / 60.0)
+    moments[range(3), following] = moments[following, range(3)] = (n * mixed).sum(axis=0) / 120.0
+    moments = moments / volume - np.outer(centre, centre)
+    return float(volume), start + centre, np.trace(moments) * np.eye(3) - moments

@@ -29,7 +29,7 @@ _SETS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "d": np.setdiff1d,
     "s": np.setxor1d,
 }
-"""What is done, by the first letter of its name, as in SOFA."""
+"""Operations by the first letter of their names, as in SOFA."""
 
 
 class MergeSets(Engine):
@@ -57,14 +57,14 @@ class MergeSets(Engine):
 
 
 class MergePoints(Engine):
-    """The points of two objects, one after the other; or the second's in places of the first's."""
+    """Points of two objects, one after the other; or the second's replace some of the first's."""
 
     inputs = ("position1", "position2", "mappingX2")
 
     position1 = Coords([], "Points of the first object.", unit="length")
     position2 = Coords([], "Points of the second object.", unit="length")
     mappingX2 = Integers(
-        [], "Which points of the first object those of the second replace.", of="position1"
+        [], "Points of the first object that the second's points replace.", of="position1"
     )
     indices1 = Integers([], "Numbers of the first object's points.", computed=True)
     indices2 = Integers([], "Numbers of the second object's points.", computed=True)
@@ -76,38 +76,38 @@ class MergePoints(Engine):
         first, second = self.position1.get(), self.position2.get()
         if self.noUpdate.get():
             return
-        places = self.mappingX2.get()
-        if len(places):
+        indices = self.mappingX2.get()
+        if len(indices):
             self.check_own_numbers()
-            if len(places) > len(second):
+            if len(indices) > len(second):
                 raise self.fault(
-                    f"has 'mappingX2' of {len(places)} numbers, but {len(second)} points to put "
+                    f"has 'mappingX2' of {len(indices)} numbers, but {len(second)} points to put "
                     "there."
                 )
             points = first.copy()
-            points[places] = second[: len(places)]
+            points[indices] = second[: len(indices)]
         else:
             points = np.concatenate([first, second])
-            places = np.arange(len(first), len(points))
+            indices = np.arange(len(first), len(points))
         self.points.set(points)
-        self.indices1.set(np.setdiff1d(np.arange(len(points)), places))
-        self.indices2.set(np.unique(places))
+        self.indices1.set(np.setdiff1d(np.arange(len(points)), indices))
+        self.indices2.set(np.unique(indices))
 
 
 class MergeVectors(Engine):
-    """input1, input2 and so on, one after the other; the template says what they hold."""
+    """Values of input1, input2 and so on, one after the other, of the kind of the template."""
 
     numbered: ClassVar[dict[str, DataType]] = {"input": Values("Values.")}
     counted_by = "nbInputs"
     inputs = ("nbInputs",)
 
-    nbInputs = Int(2, "How many inputs.")
+    nbInputs = Int(2, "Number of inputs.")
     output = Values("All values.", computed=True)
 
     @override
     def compute(self) -> None:
-        every = [data.get() for data in self.numbered_data("input")]
-        self.output.set(np.concatenate([self.output.type.initial(self), *every]))
+        values = [data.get() for data in self.numbered_data("input")]
+        self.output.set(np.concatenate([self.output.type.initial(self), *values]))
 
 
 class MergeMeshes(Engine):
@@ -124,7 +124,7 @@ class MergeMeshes(Engine):
     counted_by = "nbMeshes"
     inputs = ("nbMeshes",)
 
-    nbMeshes = Int(2, "How many meshes.")
+    nbMeshes = Int(2, "Number of meshes.")
     npoints = UInt(0, "Number of vertices.", computed=True)
     position = Vectors(3, [], "All vertices.", unit="length", computed=True)
     edges = Elements(2, [], "All edges.", computed=True)
@@ -138,15 +138,15 @@ class MergeMeshes(Engine):
     def compute(self) -> None:
         count = self.nbMeshes.get()
         merged: dict[str, list[np.ndarray]] = {kind: [] for kind in self.numbered}
-        before = 0
+        point_count = 0
         for number in range(1, count + 1):
             for kind, parts in merged.items():
                 data = self._data.get(f"{kind}{number}")
                 if data is not None:
-                    parts.append(data.get() + (0 if kind == "position" else before))
+                    parts.append(data.get() + (0 if kind == "position" else point_count))
             points = self._data.get(f"position{number}")
-            before += 0 if points is None else len(points.get())
+            point_count += 0 if points is None else len(points.get())
         for kind, parts in merged.items():
             if parts:
                 self._data[kind].set(np.concatenate(parts))
-        self.npoints.set(before)
+        self.npoints.set(point_count)

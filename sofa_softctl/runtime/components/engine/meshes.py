@@ -13,7 +13,7 @@ from sofa_softctl.runtime.mesh.mesh import ELEMENTS
 
 
 class GenerateGrid(Engine):
-    """A box of cells with six tetrahedra each, or where there are none along z a flat grid."""
+    """A box of cells with six tetrahedra each, or a flat grid if there are no cells along z."""
 
     inputs = ("min", "max", "resolution")
 
@@ -29,10 +29,10 @@ class GenerateGrid(Engine):
     resolution = Counts(3, [3, 3, 3], "Cells along x, y and z.")
 
     def compute(self) -> None:
-        """See Engine.
+        """Generate the mesh.
 
         Raises:
-            SceneError: the resolution is negative.
+            SceneError: The resolution is negative.
         """
         cells = self.resolution.get()
         if cells.min() < 0:
@@ -57,7 +57,7 @@ class GenerateGrid(Engine):
 class NormalsFromPoints(Engine):
     """Normal at each vertex, from the faces around it.
 
-    Departure from SOFA: computed anew each time; SOFA adds the normals that were there before.
+    Departure from SOFA: normals are recomputed each time; SOFA adds to the previous ones.
     """
 
     inputs = ("position", "triangles", "quads", "invertNormals", "useAngles")
@@ -73,8 +73,8 @@ class NormalsFromPoints(Engine):
     def compute(self) -> None:
         self.check_own_numbers()
         faces = self.triangles.get(), self.quads.get()
-        found = vertex_normals(self.position.get(), *faces, by_angle=self.useAngles.get())
-        self.normals.set(-found if self.invertNormals.get() else found)
+        normals = vertex_normals(self.position.get(), *faces, by_angle=self.useAngles.get())
+        self.normals.set(-normals if self.invertNormals.get() else normals)
 
 
 class MeshSubsetEngine(Engine):
@@ -91,10 +91,10 @@ class MeshSubsetEngine(Engine):
     indices = Integers([], "Vertices to keep, in their new order.", of="inputPosition")
     position = Vectors(3, [], "Vertices that are kept.", unit="length", computed=True)
     edges = Elements(2, [], "Edges that are kept, in the new numbers.", computed=True)
-    triangles = Elements(3, [], "Triangles that are kept, likewise.", computed=True)
-    quads = Elements(4, [], "Quads that are kept, likewise.", computed=True)
-    tetrahedra = Elements(4, [], "Tetrahedra that are kept, likewise.", computed=True)
-    hexahedra = Elements(8, [], "Hexahedra that are kept, likewise.", computed=True)
+    triangles = Elements(3, [], "Triangles that are kept, in the new numbers.", computed=True)
+    quads = Elements(4, [], "Quads that are kept, in the new numbers.", computed=True)
+    tetrahedra = Elements(4, [], "Tetrahedra that are kept, in the new numbers.", computed=True)
+    hexahedra = Elements(8, [], "Hexahedra that are kept, in the new numbers.", computed=True)
 
     @override
     def compute(self) -> None:

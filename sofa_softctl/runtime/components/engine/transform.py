@@ -33,7 +33,7 @@ class TransformEngine(Engine):
     )  # fmt: skip
 
     input_position = Coords([], "Points, or frames.", unit="length")
-    output_position = Coords([], "Those transformed.", unit="length", computed=True)
+    output_position = Coords([], "Transformed points.", unit="length", computed=True)
     translation = Vector(3, [0.0, 0.0, 0.0], "Shift.", unit="length")
     rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z.", unit="degree")
     quaternion = Vector(4, [0.0, 0.0, 0.0, 1.0], "Turn, as a unit quaternion x y z w.")
@@ -42,37 +42,37 @@ class TransformEngine(Engine):
 
     @override
     def compute(self) -> None:
-        found = self.input_position.get().copy()
-        steps = [self._scale, self._turn_by_angles, self._turn, self._shift]
+        points = self.input_position.get().copy()
+        steps = [self._scale, self._rotate_by_angles, self._rotate_by_quaternion, self._shift]
         inverse = self.inverse.get()
         for step in reversed(steps) if inverse else steps:
-            step(found, inverse)
-        self.output_position.set(found)
+            step(points, inverse)
+        self.output_position.set(points)
 
-    def _scale(self, places: np.ndarray, inverse: bool) -> None:
+    def _scale(self, points: np.ndarray, inverse: bool) -> None:
         scale = self.scale.get()
-        places[:, :3] *= 1.0 / scale if inverse else scale
+        points[:, :3] *= 1.0 / scale if inverse else scale
 
-    def _turn_by_angles(self, places: np.ndarray, inverse: bool) -> None:
+    def _rotate_by_angles(self, points: np.ndarray, inverse: bool) -> None:
         angles = self.rotation.get()
         if angles.any():
-            self._turn_by(places, quaternion_zyx(angles), inverse)
+            self._rotate(points, quaternion_zyx(angles), inverse)
 
-    def _turn(self, places: np.ndarray, inverse: bool) -> None:
-        self._turn_by(places, self.quaternion.get(), inverse)
+    def _rotate_by_quaternion(self, points: np.ndarray, inverse: bool) -> None:
+        self._rotate(points, self.quaternion.get(), inverse)
 
-    def _turn_by(self, places: np.ndarray, q: np.ndarray, inverse: bool) -> None:
+    def _rotate(self, points: np.ndarray, q: np.ndarray, inverse: bool) -> None:
         if (q == [0.0, 0.0, 0.0, 1.0]).all():
             return
-        q = conjugate(q) / np.linalg.norm(q) if inverse else q  # as SOFA inverts
-        every = np.tile(q, (len(places), 1))
-        places[:, :3] = rotated(every, places[:, :3])
-        if places.shape[1] == 7:
-            places[:, 3:] = product(every, places[:, 3:])
+        q = conjugate(q) / np.linalg.norm(q) if inverse else q  # SOFA's inverse
+        turns = np.tile(q, (len(points), 1))
+        points[:, :3] = rotated(turns, points[:, :3])
+        if points.shape[1] == 7:
+            points[:, 3:] = product(turns, points[:, 3:])
 
-    def _shift(self, places: np.ndarray, inverse: bool) -> None:
+    def _shift(self, points: np.ndarray, inverse: bool) -> None:
         shift = self.translation.get()
-        places[:, :3] += -shift if inverse else shift
+        points[:, :3] += -shift if inverse else shift
 
 
 _METHODS = (
@@ -84,7 +84,7 @@ _METHODS = (
 class TransformPosition(Engine):
     """One of several transformations of points; 'fromFile' is the affine one of a file.
 
-    SOFA's method 'random' is not there: its random numbers depend on the platform.
+    SOFA's method 'random' is not supported: its random numbers depend on the platform.
     """
 
     inputs: ClassVar[tuple[str, ...]] = (
@@ -94,7 +94,7 @@ class TransformPosition(Engine):
 
     input_position = Vectors(3, [], "Points.", unit="length", aliases=("inputPosition",))
     output_position = Vectors(
-        3, [], "Those transformed.", unit="length", aliases=("outputPosition",), computed=True
+        3, [], "Transformed points.", unit="length", aliases=("outputPosition",), computed=True
     )
     origin = Vector(3, [0.0, 0.0, 0.0], "Point of the plane, centre of the scale.", unit="length")
     normal = Vector(3, [0.0, 0.0, 0.0], "Normal of the plane.")
@@ -102,7 +102,7 @@ class TransformPosition(Engine):
     rotation = Vector(3, [0.0, 0.0, 0.0], "Angles about x, y and z.", unit="degree")
     scale = Vector(3, [1.0, 1.0, 1.0], "Scale along x, y and z.")
     matrix = Vector(16, np.eye(4).ravel(), "Affine or projective transformation, row by row.")
-    method = Choice("projectOnPlane", "Which transformation.", choices=_METHODS)
+    method = Choice("projectOnPlane", "Transformation.", choices=_METHODS)
     seedValue = Int(0, "Unused: there is no method 'random'.")
     maxRandomDisplacement = Real(1.0, "Unused: there is no method 'random'.", unit="length")
     fixedIndices = Integers([], "Points that stay where they are.")
@@ -117,8 +117,8 @@ class TransformPosition(Engine):
         """Check the method.
 
         Raises:
-            SceneError: it is one that is not there, a plane has no normal, or the file of the
-                matrix cannot be read.
+            SceneError: The method is 'random', a plane has no normal, or the file of the matrix
+                cannot be read.
         """
         if self.method.get() == "random":
             raise self.fault("has no method 'random'; compute the positions in the scene.")
@@ -141,18 +141,18 @@ class TransformPosition(Engine):
 
     @override
     def compute(self) -> None:
-        given = self.input_position.get()
-        found = self._moved(given)
+        points = self.input_position.get()
+        transformed = self._transform(points)
         fixed = self.fixedIndices.get()
-        if fixed.size and not 0 <= fixed.min() <= fixed.max() < len(given):
+        if fixed.size and not 0 <= fixed.min() <= fixed.max() < len(points):
             raise self.fault(
                 f"has 'fixedIndices' from {fixed.min()} to {fixed.max()}, but there are "
-                f"{len(given)} points."
+                f"{len(points)} points."
             )
-        found[fixed] = given[fixed]
-        self.output_position.set(found)
+        transformed[fixed] = points[fixed]
+        self.output_position.set(transformed)
 
-    def _moved(self, x: np.ndarray) -> np.ndarray:
+    def _transform(self, x: np.ndarray) -> np.ndarray:
         method, origin, shift = self.method.get(), self.origin.get(), self.translation.get()
         scale, turn = self.scale.get(), rotation_zyx(self.rotation.get())
         if method == "projectOnPlane":
@@ -161,18 +161,18 @@ class TransformPosition(Engine):
         if method in ("affine", "fromFile"):
             four = np.column_stack([x, np.ones(len(x))]) @ self.matrix.get().reshape(4, 4).T
             return four[:, :3] / four[:, 3:]
-        found: np.ndarray = {
+        transformed: np.ndarray = {
             "translation": lambda: x + shift,
             "rotation": lambda: x @ turn.T,
             "scale": lambda: origin + (x - origin) * scale,
             "scaleTranslation": lambda: x * scale + shift,
             "scaleRotationTranslation": lambda: (x * scale) @ turn.T + shift,
         }[method]()
-        return found
+        return transformed
 
 
 def read_matrix(path: Path) -> np.ndarray:
-    """The transformation of a file, shape (4, 4).
+    """Return the transformation of a file, shape (4, 4).
 
     Args:
         path: A .tfm has 12 numbers in its line 'Parameters', nine row by row and the shift, which
@@ -180,8 +180,8 @@ def read_matrix(path: Path) -> np.ndarray:
             four lines of four.
 
     Raises:
-        OSError: It cannot be opened.
-        ValueError: It holds something else; the message says what.
+        OSError: The file cannot be opened.
+        ValueError: The file holds something else, named in the message.
 
     Source: SOFA's TransformPosition (behaviour).
     """
@@ -205,8 +205,8 @@ def read_matrix(path: Path) -> np.ndarray:
 
 
 def _numbers(lines: list[str], count: int, path: Path) -> list[np.ndarray]:
-    """The numbers of each line."""
-    found = []
+    """Return the numbers of each line."""
+    rows = []
     for line in lines or [""]:
         try:
             row = np.array([float(word) for word in line.split()])
@@ -216,5 +216,5 @@ def _numbers(lines: list[str], count: int, path: Path) -> list[np.ndarray]:
             raise ValueError(
                 f"{path}: expected lines of {count} numbers, got '{line.strip()[:60]}'."
             )
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows

@@ -26,9 +26,9 @@ class ValuesFromIndices(Engine):
 
     inputs = ("in", "indices")
 
-    indices = Integers([], "Which values.")
+    indices = Integers([], "Indices of the values.")
     out = Values("The values at the indices.", aliases=("output",), computed=True)
-    outStr = Text("", "Those as a text.", computed=True)
+    outStr = Text("", "The values as text.", computed=True)
     locals()["in"] = Values("Values to choose from.", aliases=("input",))
 
     @override
@@ -42,23 +42,23 @@ class ValuesFromIndices(Engine):
             )
             complain(self, self.fault(problem))
         self.out.set(values[indices[~bad]])
-        self.outStr.set(" ".join(f"{entry:g}" for entry in self.out._value.ravel()))
+        self.outStr.set(" ".join(f"{value:g}" for value in self.out._value.ravel()))
 
 
-_SAME = 1e-6  # SOFA's tolerance of equal coordinates, in single precision
+_EQUAL_TOLERANCE = 1e-6  # SOFA's tolerance of equal coordinates, in single precision
 
 
 class PointsFromIndices(Engine):
-    """The points at the indices, but none that is within 1e-6 of an earlier one along each axis."""
+    """The points at the indices, except any within 1e-6 of an earlier one along each axis."""
 
     inputs = ("position", "indices")
 
-    position = Coords([], "Points; those of the node's state by default.", unit="length")
-    indices = Integers([], "Which points.", of="position")
+    position = Coords([], "Points; of the node's state by default.", unit="length")
+    indices = Integers([], "Indices of the points.", of="position")
     indices_position = Coords([], "The points at the indices.", unit="length", computed=True)
 
     def init(self) -> None:
-        """Find the points."""
+        """Link the points to the state's positions by default."""
         if not len(self.position.get()) and self._context is not None:
             state: Any = self._context.find_upward("state")
             if state is not None:
@@ -69,53 +69,55 @@ class PointsFromIndices(Engine):
     def compute(self) -> None:
         indices = self.indices.get()
         self.check_own_numbers()
-        kept: list[np.ndarray] = []
+        distinct: list[np.ndarray] = []
         for point in self.position.get()[indices]:
-            gaps = np.abs(np.array(kept).reshape(-1, 3) - point).astype(np.float32)
-            if not (gaps <= _SAME).all(axis=1).any():
-                kept.append(point)
-        self.indices_position.set(np.array(kept).reshape(-1, 3))
+            gaps = np.abs(np.array(distinct).reshape(-1, 3) - point).astype(np.float32)
+            if not (gaps <= _EQUAL_TOLERANCE).all(axis=1).any():
+                distinct.append(point)
+        self.indices_position.set(np.array(distinct).reshape(-1, 3))
 
 
 class IndicesFromValues(Engine):
-    """Where the values lie in a list, the first time each."""
+    """Indices of the first occurrences of values in a list."""
 
     inputs = ("values", "global", "recursiveSearch")
 
     values = Values("Values to look for.")
-    indices = Integers([], "Where they lie in 'global'.", computed=True)
+    indices = Integers([], "Indices of the values in 'global'.", computed=True)
     otherIndices = Integers(
-        [], "Where others lie; empty without recursiveSearch, as in SOFA.", computed=True
+        [], "Indices of other values; empty without recursiveSearch, as in SOFA.", computed=True
     )
-    recursiveSearch = Bool(False, "Every place, not the first only.")
+    recursiveSearch = Bool(False, "Find all occurrences, not only the first.")
     locals()["global"] = Values("Values among which they are looked for.")
 
     @override
     def compute(self) -> None:
-        values, everything = self.values.get(), self._data["global"].get()
-        same = values[:, None] == everything[None]
-        same = same.all(axis=tuple(range(2, same.ndim)))  # (values, global)
+        values, candidates = self.values.get(), self._data["global"].get()
+        is_equal = values[:, None] == candidates[None]
+        is_equal = is_equal.all(axis=tuple(range(2, is_equal.ndim)))  # (values, global)
         if self.recursiveSearch.get():
-            self.indices.set(np.nonzero(same)[1])
-            self.otherIndices.set(np.nonzero(~same)[1])
+            self.indices.set(np.nonzero(is_equal)[1])
+            self.otherIndices.set(np.nonzero(~is_equal)[1])
             return
-        missing = ~same.any(axis=1)
+        missing = ~is_equal.any(axis=1)
         if missing.any():
             problem = f"does not find {values[missing][0].tolist()} in 'global'."
             complain(self, self.fault(problem))
-        self.indices.set(same[~missing].argmax(axis=1) if same.size else np.array([], np.int64))
+        self.indices.set(
+            is_equal[~missing].argmax(axis=1) if is_equal.size else np.array([], np.int64)
+        )
 
 
 class IndexValueMapper(Engine):
-    """A list of values in which those at the indices are replaced by one value."""
+    """A list of values, replaced by one value at the indices."""
 
     inputs = ("inputValues", "indices", "value", "defaultValue")
 
     inputValues = Reals([], "Values to begin with.")
-    indices = Integers([], "Which are replaced; the list grows where it is too short.")
-    value = Real(0.0, "What they are replaced by.")
+    indices = Integers([], "Indices to replace; a list that is too short is extended.")
+    value = Real(0.0, "Value at the indices.")
     outputValues = Reals([], "The list.", computed=True)
-    defaultValue = Real(1.0, "Value of what is added when the list grows, but not named.")
+    defaultValue = Real(1.0, "Value of other entries that extend the list.")
 
     @override
     def compute(self) -> None:
@@ -123,22 +125,22 @@ class IndexValueMapper(Engine):
         if indices.min(initial=0) < 0:
             raise self.fault(f"has {indices.min()} in 'indices': give numbers from 0 on.")
         size = max(len(values), int(indices.max(initial=-1)) + 1)
-        found = np.full(size, self.defaultValue.get())
-        found[: len(values)] = values
-        found[indices] = self.value.get()
-        self.outputValues.set(found)
+        result = np.full(size, self.defaultValue.get())
+        result[: len(values)] = values
+        result[indices] = self.value.get()
+        self.outputValues.set(result)
 
 
 class Indices2ValuesMapper(Engine):
-    """Each input that equals an entry of 'indices' becomes the entry of 'values' at that place."""
+    """Each input equal to an entry of 'indices' becomes the corresponding entry of 'values'."""
 
     inputs = ("inputValues", "indices", "values", "defaultValue")
 
     inputValues = Reals([], "Numbers to replace.")
-    indices = Reals([], "Numbers that are known.")
-    values = Reals([], "What each of those becomes.")
-    outputValues = Reals([], "What the inputs become.", computed=True)
-    defaultValue = Real(1.0, "What an input becomes that is not known.")
+    indices = Reals([], "Numbers to look for.")
+    values = Reals([], "Replacement of each entry of 'indices'.")
+    outputValues = Reals([], "Replaced inputs.", computed=True)
+    defaultValue = Real(1.0, "Output for inputs that match no entry.")
 
     @override
     def compute(self) -> None:
@@ -149,21 +151,21 @@ class Indices2ValuesMapper(Engine):
         for index, value in zip(indices.tolist(), values.tolist(), strict=False):
             table.setdefault(index, value)
         default = self.defaultValue.get()
-        found = [table.get(entry, default) for entry in self.inputValues.get().tolist()]
-        self.outputValues.set(np.array(found, dtype=float))
+        results = [table.get(number, default) for number in self.inputValues.get().tolist()]
+        self.outputValues.set(np.array(results, dtype=float))
 
 
 class ROIValueMapper(Engine):
     """A list in which indices1 have value1, indices2 value2 and so on."""
 
     numbered: ClassVar[dict[str, DataType]] = {
-        "indices": Integers([], "Which entries."),
-        "value": Real(0.0, "Their value."),
+        "indices": Integers([], "Indices of entries."),
+        "value": Real(0.0, "Value of the entries."),
     }
     counted_by = "nbROIs"
     inputs = ("nbROIs", "defaultValue")
 
-    nbROIs = Int(0, "How many pairs of indices and value.")
+    nbROIs = Int(0, "Number of pairs of indices and value.")
     outputValues = Reals([], "The list.", computed=True)
     defaultValue = Real(0.0, "Value of entries in no list of indices.")
 
@@ -171,10 +173,10 @@ class ROIValueMapper(Engine):
     def compute(self) -> None:
         pairs = list(zip(self.numbered_data("indices"), self.numbered_data("value"), strict=False))
         size = max([0, *(int(indices.get().max(initial=-1)) + 1 for indices, _ in pairs)])
-        found = np.full(size, self.defaultValue.get())
+        result = np.full(size, self.defaultValue.get())
         for indices, value in pairs:
-            if (least := indices.get().min(initial=0)) < 0:
+            if (index_min := indices.get().min(initial=0)) < 0:
                 name = indices.getName()
-                raise self.fault(f"has {least} in '{name}': give numbers from 0 on.")
-            found[indices.get()] = value.get()
-        self.outputValues.set(found)
+                raise self.fault(f"has {index_min} in '{name}': give numbers from 0 on.")
+            result[indices.get()] = value.get()
+        self.outputValues.set(result)

@@ -15,16 +15,15 @@ from sofa_softctl.runtime.helper import message
 
 
 class VolumeOf(Engine):
-    """Volume at init; with `update` that of the present positions of the node's state.
+    """Volume at init, or with `update` of the present positions of the node's state.
 
-    Positions: those given, else those of the node's state. Elements: those given, else those of
-    the node's topology.
+    Positions default to the node's state, elements to the node's topology.
     """
 
     kinds: ClassVar[dict[str, str]] = {}
     """Data of elements, and the kind of the topology."""
-    _of_state = False
-    """Whether the positions are the state's."""
+    _follows_state = False
+    """True if the positions are the state's."""
 
     positions = Vectors(3, [], "Vertices; of the node's state by default.", unit="length")
     volume = Real(0.0, "Volume.", unit="length^3", computed=True)
@@ -41,7 +40,7 @@ class VolumeOf(Engine):
             if state is None:
                 raise self.fault("finds no positions: give 'positions', or add a MechanicalObject.")
             self.positions.setParent(state.position)
-            self._of_state = True
+            self._follows_state = True
         topology = topology_of(self._context)
         for name, kind in self.kinds.items():
             data = self._data[name]
@@ -53,23 +52,23 @@ class VolumeOf(Engine):
                     "positions."
                 )
         super().init()
-        self._ready = True
+        self._is_ready = True
         self.update_outputs()
 
     @override
     def compute(self) -> None:
-        follows = self._of_state and self.update.get()
-        if self._ready and (self._seen is None or follows):
+        follows = self._follows_state and self.update.get()
+        if self._is_ready and (self._input_counters is None or follows):
             self.check_own_numbers()
             self.volume.set(abs(self.signed_volume(self.positions.get())))
 
     def signed_volume(self, x: np.ndarray) -> float:
-        """Volume by the winding of the elements."""
+        """Return the volume with the sign of the elements' winding."""
         raise NotImplementedError
 
 
 class VolumeFromTriangles(VolumeOf):
-    """Volume that a closed surface of triangles and quads holds."""
+    """Volume inside a closed surface of triangles and quads."""
 
     inputs = ("positions", "triangles", "quads")
     kinds = {"triangles": "triangles", "quads": "quads"}
@@ -82,14 +81,14 @@ class VolumeFromTriangles(VolumeOf):
         quads = self.quads.get()
         faces = [self.triangles.get(), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
         a, b, c = np.moveaxis(x[np.concatenate(faces)], 1, 0)
-        across = np.cross(b - a, c - a)[:, 0]
-        return float((across * (a + b + c)[:, 0]).sum() / 6.0)
+        area_vectors = np.cross(b - a, c - a)[:, 0]
+        return float((area_vectors * (a + b + c)[:, 0]).sum() / 6.0)
 
 
 class VolumeFromTetrahedrons(VolumeOf):
     """Volume of tetrahedra and hexahedra.
 
-    Of a hexahedron SoftRobots adds three corners and takes away the fourth, so that a box counts a
+    SoftRobots adds three corners of a hexahedron and subtracts the fourth, so that a box counts a
     third of its volume; so does this class, with a warning.
     """
 
@@ -117,4 +116,4 @@ class VolumeFromTetrahedrons(VolumeOf):
 
 
 _CORNERS = [(6, 1, 2, 3), (4, 0, 1, 3), (5, 4, 6, 1), (7, 4, 6, 3)]
-"""Tetrahedra at four corners of a hexahedron, turned as SoftRobots has them."""
+"""Tetrahedra at four corners of a hexahedron, oriented as in SoftRobots."""

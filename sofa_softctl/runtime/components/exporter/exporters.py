@@ -1,4 +1,4 @@
-"""Exporters: VTK, STL, OBJ and Gmsh files of meshes as they are now."""
+"""Exporters: VTK, STL, OBJ and Gmsh files of the present meshes."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS
 
 _NUMBERS = "_softctl_file_numbers"
-"""See `Exporter.numbers`; kept at the root, as an exporter may be added anew."""
+"""Attribute of the root for `Exporter.numbers`, which thus survive a replaced exporter."""
 
 
 class Exporter(FileComponent):
-    """Writes a mesh file at the end of steps, or at the begin or end of the simulation."""
+    """Writes a mesh file at the end of steps, or at the start or end of the simulation."""
 
     filename = Text("", "File; the name of the component by default.")
-    exportEveryNumberOfSteps = UInt(0, "Steps from one file to the next; 0: none.")
+    exportEveryNumberOfSteps = UInt(0, "Steps from one file to the next; 0 for no file.")
     exportAtBegin = Bool(False, "Write once the scene is initialised.", follows="start")
     exportAtEnd = Bool(False, "Write when the scene is unloaded.")
-    enable = Bool(True, "Write at all.")
+    enable = Bool(True, "Write files.")
 
     _steps = 0
-    _refused = False
-    """Whether another component writes its files."""
+    _is_refused = False
+    """True if another component writes its files."""
 
     def init(self) -> None:
-        """Settle the name of the file."""
+        """Choose and claim the file name."""
         if not self.filename.get():
             self.filename.set(self.getName())
-        self._refused = self.writes and not self.claims(self.path_of(self.filename.get()))
+        self._is_refused = self.writes and not self.claims(self.path_of(self.filename.get()))
 
     def handle(self, event: Event) -> None:
-        """Write, where the event is one at which it writes."""
+        """Write at the events that the Data name."""
         if event["type"] == "AnimateEndEvent" and self.exportEveryNumberOfSteps.get():
             self._steps += 1
             if self._steps % self.exportEveryNumberOfSteps.get() == 0:
-                self._try()
+                self._write_if_enabled()
         elif event["type"] == "SimulationInitDoneEvent" and self.exportAtBegin.get():
-            self._try()
+            self._write_if_enabled()
 
     def cleanup(self) -> None:
-        """Write at the end, where it is asked to."""
+        """Write at the end if `exportAtEnd` is set."""
         if self.exportAtEnd.get() and self._initialised:
-            self._try()
+            self._write_if_enabled()
 
-    def _try(self) -> None:
+    def _write_if_enabled(self) -> None:
         if not self.enable.get() or not self.writes:
             return
         try:
@@ -74,46 +74,46 @@ class Exporter(FileComponent):
         """Write the file."""
         raise NotImplementedError
 
-    def numbered(self) -> str:
-        """The path without its ending; with the number of the file where there are several."""
+    def numbered_path(self) -> str:
+        """Return the path without ending, with the file's number if there are several."""
         path = self.path_of(self.filename.get())
         if os.path.isdir(path):
             path = os.path.join(path, self.getName())
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        every = self.exportEveryNumberOfSteps.get()
-        number = -(-self._steps // every) if every else 0
+        interval = self.exportEveryNumberOfSteps.get()
+        number = -(-self._steps // interval) if interval else 0
         numbers = self.numbers()  # no file of this run is overwritten
         steps, last = numbers.get(path, ("", -1))
-        if not every or f"{id(self)} {self._steps}" != steps:
+        if not interval or f"{id(self)} {self._steps}" != steps:
             number = max(number, last + 1)
         numbers[path] = (f"{id(self)} {self._steps}", number)
-        return f"{path}{number:05d}" if every or number else path
+        return f"{path}{number:05d}" if interval or number else path
 
     def numbers(self) -> dict[str, tuple[str, int]]:
-        """Writer and number of the last file by the beginning of their names, in this run."""
+        """Return writer and number of this run's last file by the beginning of its name."""
         assert self._context is not None
         root: Any = self._context.getRoot()
-        found: dict[str, tuple[str, int]] = root.__dict__.setdefault(_NUMBERS, {})
-        return found
+        last_files: dict[str, tuple[str, int]] = root.__dict__.setdefault(_NUMBERS, {})
+        return last_files
 
     def save(self, path: str, content: str | bytes) -> None:
-        """Write a file at once, unless another component writes those of its name."""
-        if not self._refused:
+        """Write a file atomically, unless another component writes it."""
+        if not self._is_refused:
             replace(path, content)
 
-    def beside(self, category: str) -> Any:
-        """The first object of its node of that category, or of a node above."""
+    def find_near(self, category: str) -> Any:
+        """Return the first object of a category in its node, or in a node above."""
         return None if self._context is None else self._context.find_upward(category)
 
     def mesh(self, names: dict[str, str], position: np.ndarray) -> dict[str, np.ndarray]:
-        """Points, and elements of the kinds that are asked for, in SOFA's order of kinds.
+        """Return points, and elements of the kinds to write, in SOFA's order of kinds.
 
         Args:
-            names: The Data that says whether a kind of element is written.
-            position: Points, if the scene gives them: else the state's, else the topology's.
+            names: Name of the Data that enables each kind of element.
+            position: Points of the scene; if empty, the state's or the topology's.
         """
-        topology: Any = self.beside("topology")
-        state: Any = self.beside("state")
+        topology: Any = self.find_near("topology")
+        state: Any = self.find_near("state")
         if topology is None:
             raise self.fault("needs a topology in its node, or above it.")
         points: np.ndarray = topology.position.get()
@@ -125,11 +125,11 @@ class Exporter(FileComponent):
             and (state.count == len(points) or not len(points))
         ):
             points = state.position.get()[:, :3]
-        found = {"points": points}
+        arrays = {"points": points}
         for kind in ELEMENTS:
             if self._data[names[kind]].get():
-                found[kind] = _elements_of(topology, kind)
-        return found
+                arrays[kind] = _elements_of(topology, kind)
+        return arrays
 
 
 def _elements_of(topology: Any, kind: str) -> np.ndarray:
@@ -140,7 +140,7 @@ def _elements_of(topology: Any, kind: str) -> np.ndarray:
 
 
 def replace(path: str, content: str | bytes) -> None:
-    """Write a file at once: a reader sees the old one or the new one."""
+    """Write a file atomically: a reader sees the old one or the new one."""
     part = Path(f"{path}.part")
     part.write_bytes(content.encode("ascii") if isinstance(content, str) else content)
     part.replace(path)
@@ -156,9 +156,9 @@ _KINDS = {
 
 
 class VTKExporter(Exporter):
-    """Writes the mesh of its node as VTK, with numbers of points and elements.
+    """Writes the mesh of its node as VTK, with values of points and elements.
 
-    `pointsDataFields='dofs.velocity'`, or 'speed=dofs.velocity', names a Data of an object of its
+    `pointsDataFields='dofs.velocity'`, or 'speed=dofs.velocity', names a Data of an object in its
     node or above.
     """
 
@@ -169,14 +169,14 @@ class VTKExporter(Exporter):
     quads = Bool(False, "Write quadrilaterals.")
     tetras = Bool(False, "Write tetrahedra.")
     hexas = Bool(False, "Write hexahedra.")
-    pointsDataFields = Texts([], "Numbers of points.")
-    cellsDataFields = Texts([], "Numbers of elements.")
-    overwrite = Bool(False, "Always the same file; else they are numbered.")
+    pointsDataFields = Texts([], "Values of points.")
+    cellsDataFields = Texts([], "Values of elements.")
+    overwrite = Bool(False, "Always the same file; else numbered files.")
 
     @override
     def init(self) -> None:
         super().init()
-        self._missing: set[str] = set()  # names that were complained of
+        self._missing: set[str] = set()  # names with a warning already
 
     @override
     def write(self) -> None:
@@ -192,9 +192,9 @@ class VTKExporter(Exporter):
         self.numbers()[path] = ("", count)
 
     def _fields(self, names: list[str]) -> dict[str, np.ndarray]:
-        found = {}
-        for entry in names:
-            given, equals, path = entry.rpartition("=")
+        fields = {}
+        for field in names:
+            name, equals, path = field.rpartition("=")
             path = path.removeprefix("@")
             data: Any = self.resolve(f"@{path}", data=True)
             if data is None:
@@ -202,8 +202,8 @@ class VTKExporter(Exporter):
                     self._missing.add(path)
                     complain(self, self.fault(f"finds no Data '{path}'. {self.explain_link(path)}"))
                 continue
-            found[given if equals else path.rpartition(".")[2]] = np.asarray(data.get())
-        return found
+            fields[name if equals else path.rpartition(".")[2]] = np.asarray(data.get())
+        return fields
 
 
 _PLACES = ("points", "cells")
@@ -223,7 +223,7 @@ class MeshExporter(Exporter):
     hexas = Bool(True, "Write hexahedra.")
 
     def init(self) -> None:
-        """See Exporter; says which formats it does not write."""
+        """Choose the file name, with a warning about unsupported formats."""
         super().init()
         if self.format.get() in ("netgen", "tetgen"):
             complain(self, self.fault(f"does not write format '{self.format.get()}'."))
@@ -231,8 +231,8 @@ class MeshExporter(Exporter):
     @override
     def write(self) -> None:
         mesh = self.mesh(_KINDS, self.position.get())
-        elements = sum(len(entry) for kind, entry in mesh.items() if kind != "points")
-        path = self.numbered()
+        elements = sum(len(rows) for kind, rows in mesh.items() if kind != "points")
+        path = self.numbered_path()
         for mark, value in (("%n", self._steps), ("%p", len(mesh["points"])), ("%E", elements)):
             path = path.replace(mark, str(value))
         texts = {
@@ -249,7 +249,7 @@ class MeshExporter(Exporter):
 class STLExporter(Exporter):
     """Writes the triangles of the visual model of its node, or of the topology, as STL.
 
-    `binaryformat` means what it says; SOFA v25.06 writes a text file where it is true.
+    SOFA v25.06, in contrast, writes a text file if `binaryformat` is true.
     """
 
     binaryformat = Bool(True, "Write a binary file.")
@@ -258,11 +258,11 @@ class STLExporter(Exporter):
     quad = Elements(4, [], "Quadrilaterals, if there are no triangles.", aliases=("quads",))
 
     def init(self) -> None:
-        """See Exporter; without points of its own it follows what it finds."""
+        """Choose the file name, and link to a visual model or topology by default."""
         super().init()
         if self.position.isSet():
             return
-        source: Any = self.beside("visual") or self.beside("topology")
+        source: Any = self.find_near("visual") or self.find_near("topology")
         if source is None:
             raise self.fault("needs an OglModel or a topology.")
         self.position.setParent(source.position)
@@ -270,9 +270,9 @@ class STLExporter(Exporter):
         self.quad.setParent(source.quads)
 
     def handle(self, event: Event) -> None:
-        """See Exporter; a GUI may ask for a file as well."""
+        """Write at the events of Exporter, and when a GUI demands it."""
         if event["type"] == "GUIEvent" and event.get("valueName") == "STLExport":
-            self._try()
+            self._write_if_enabled()
         super().handle(event)
 
     @override
@@ -287,7 +287,7 @@ class STLExporter(Exporter):
                 f"has a triangle with node {wrong}, but there are {len(points)} points."
             )
         content = formats.stl(points, corners, binary=self.binaryformat.get())
-        self.save(f"{self.numbered()}.stl", content)
+        self.save(f"{self.numbered_path()}.stl", content)
 
 
 class VisualModelOBJExporter(Exporter):
@@ -298,7 +298,7 @@ class VisualModelOBJExporter(Exporter):
     @override
     def write(self) -> None:
         assert self._context is not None
-        base = self.numbered().removesuffix(".obj")
+        base = self.numbered_path().removesuffix(".obj")
         first, text, materials = 0, "", ""
         models: list[Any] = [m for node in self._context.walk() for m in node.of("visual")]
         for count, model in enumerate(models):
@@ -313,7 +313,7 @@ class VisualModelOBJExporter(Exporter):
 
 
 class BlenderExporter(Exporter):
-    """SOFA's files for Blender's cache: nothing is written here, and it says so."""
+    """SOFA's exporter for Blender's cache: it writes nothing, with a warning."""
 
     path = Text("", "Unused.")
     baseName = Text("", "Unused.")
@@ -322,7 +322,7 @@ class BlenderExporter(Exporter):
     nbPtsByHair = Int(20, "Unused.")
 
     def init(self) -> None:
-        """Say that nothing is written."""
+        """Warn that nothing is written."""
         super().init()
         complain(self, self.fault("writes nothing here: take a VTKExporter or an STLExporter."))
 

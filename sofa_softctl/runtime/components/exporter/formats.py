@@ -16,7 +16,7 @@ def _lines(rows: np.ndarray, form: str = "{:.9g}") -> str:
 
 
 def _rows(values: np.ndarray) -> np.ndarray:
-    """Numbers in rows, one for each point or element."""
+    """Return values in rows, one per point or element."""
     return values if values.ndim == 2 else values.reshape(-1, 1)
 
 
@@ -29,18 +29,18 @@ def vtk(mesh: Arrays, points: Arrays, cells: Arrays) -> str:
 
     Args:
         mesh: `points` (n, 3), and elements by their kind.
-        points, cells: Numbers of points and elements, shapes (n,) or (n, width), by their names.
+        points, cells: Values of points and elements by name, shape (n,) or (n, width).
     """
     elements = _cells(mesh)
     count = sum(map(len, elements.values()))
-    size = sum(entry.size + len(entry) for entry in elements.values())
+    size = sum(group.size + len(group) for group in elements.values())
     text = "# vtk DataFile Version 2.0\nExported VTK file\nASCII\n\nDATASET UNSTRUCTURED_GRID\n"
     text += f"POINTS {len(mesh['points'])} float\n{_lines(mesh['points'])}\n"
     text += f"CELLS {count} {size}\n"
-    for entry in elements.values():
-        text += _lines(np.hstack([np.full((len(entry), 1), entry.shape[1]), entry]), "{:d}")
+    for group in elements.values():
+        text += _lines(np.hstack([np.full((len(group), 1), group.shape[1]), group]), "{:d}")
     text += f"\nCELL_TYPES {count}\n"
-    text += "".join(f"{_VTK_TYPES[kind]}\n" * len(entry) for kind, entry in elements.items())
+    text += "".join(f"{_VTK_TYPES[kind]}\n" * len(group) for kind, group in elements.items())
     for place, number, arrays in (("POINT", len(mesh["points"]), points), ("CELL", count, cells)):
         if arrays:
             text += f"\n{place}_DATA {number}\n"
@@ -55,11 +55,11 @@ def vtk(mesh: Arrays, points: Arrays, cells: Arrays) -> str:
 
 
 def vtu(mesh: Arrays, points: Arrays, cells: Arrays) -> str:
-    """VTK's XML of an unstructured grid; arguments as those of `vtk`."""
+    """VTK's XML of an unstructured grid, with the arguments of `vtk`."""
     elements = _cells(mesh)
     count = sum(map(len, elements.values()))
     widths = np.concatenate([[0], *(np.full(len(e), e.shape[1]) for e in elements.values())])
-    types = [_VTK_TYPES[kind] for kind, entry in elements.items() for _ in entry]
+    types = [_VTK_TYPES[kind] for kind, group in elements.items() for _ in group]
     text = '<VTKFile type="UnstructuredGrid" version="0.1" byte_order="LittleEndian">\n'
     text += f'<UnstructuredGrid>\n<Piece NumberOfPoints="{len(mesh["points"])}" '
     text += f'NumberOfCells="{count}">\n'
@@ -70,20 +70,20 @@ def vtu(mesh: Arrays, points: Arrays, cells: Arrays) -> str:
             text += f"</{place}>\n"
     text += f"<Points>\n{_array('Points', mesh['points'], 'Float32')}</Points>\n<Cells>\n"
     text += '<DataArray type="Int32" Name="connectivity" format="ascii">\n'
-    text += "".join(_lines(entry, "{:d}") for entry in elements.values()) + "</DataArray>\n"
+    text += "".join(_lines(group, "{:d}") for group in elements.values()) + "</DataArray>\n"
     text += _array("offsets", np.cumsum(widths)[1:].astype(np.int64), "Int32")
     text += _array("types", np.array(types, dtype=np.int64), "UInt8")
     return text + "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n"
 
 
 def _array(name: str, values: np.ndarray, kind: str = "") -> str:
-    whole = values.dtype.kind in "iub"
+    is_integer = values.dtype.kind in "iub"
     rows = _rows(values)
-    kind = kind or ("Int32" if whole else "Float64")
+    kind = kind or ("Int32" if is_integer else "Float64")
     width = f' NumberOfComponents="{rows.shape[1]}"' if rows.shape[1] > 1 else ""
     return (
         f'<DataArray type="{kind}" Name="{name}"{width} format="ascii">\n'
-        f"{_lines(rows, '{:d}' if whole else '{:.9g}')}</DataArray>\n"
+        f"{_lines(rows, '{:d}' if is_integer else '{:.9g}')}</DataArray>\n"
     )
 
 
@@ -96,15 +96,15 @@ def gmsh(mesh: Arrays) -> str:
         text += f"{number} {_lines(point[None, :])}"
     text += f"$EndNodes\n$Elements\n{sum(map(len, elements.values()))}\n"
     number = 0
-    for kind, entry in elements.items():
-        for element in (entry + 1).tolist():
+    for kind, group in elements.items():
+        for element in (group + 1).tolist():
             number += 1
             text += f"{number} {_GMSH_TYPES[kind]} 0 {' '.join(map(str, element))}\n"
     return text + "$EndElements\n"
 
 
 def obj(mesh: Arrays, first: int = 0) -> str:
-    """Wavefront OBJ; `first` points are in the file already."""
+    """Wavefront OBJ, to follow `first` points in the file."""
     text = "".join(f"v {line}\n" for line in _lines(mesh["points"]).splitlines())
     for kind in ("triangles", "quads"):
         for face in (mesh.get(kind, np.empty((0, 3), np.int64)) + 1 + first).tolist():

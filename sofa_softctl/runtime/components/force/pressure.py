@@ -51,8 +51,7 @@ class ElementPressure(ForceWithoutStiffness):
 
     def rest_positions(self) -> np.ndarray:
         """Return the rest positions of the nodes."""
-        rest: np.ndarray = self.state.rest_position.get()
-        return rest
+        return self.state.rest_position.get()
 
     def distribute(
         self, force: np.ndarray, elements: np.ndarray, element_force: np.ndarray
@@ -244,8 +243,7 @@ class EdgePressureForceField(ElementPressure):
         intensities = self.p_intensity.get()
         numbers = np.arange(len(self._edges))
         intensity = intensities[np.where(numbers < len(intensities), numbers, 0)]
-        forces: np.ndarray = normal * (intensity * self._first_lengths)[:, None]
-        return forces
+        return normal * (intensity * self._first_lengths)[:, None]
 
     @override
     def add_force(self, force: np.ndarray) -> None:

@@ -11,8 +11,8 @@ from sofa_softctl.runtime.components.force.blocks import BlockForceField
 from sofa_softctl.runtime.components.force.pressure import elements_by_number
 from sofa_softctl.runtime.components.topology.base import (
     Topology,
+    complain_without_elements,
     linked_topology,
-    say_without_elements,
 )
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Vector
 from sofa_softctl.runtime.core.link import LinkType
@@ -61,7 +61,7 @@ class SurfacePressureForceField(BlockForceField):
         self._triangles = self._select_elements(topology, "triangles", "triangleIndices")
         self._quads = self._select_elements(topology, "quads", "quadIndices")
         if not len(self._triangles) and not len(self._quads):
-            say_without_elements(self, "triangles and quads", topology)
+            complain_without_elements(self, "triangles and quads", topology)
         if self.pulseMode.get() and self.pressureSpeed.get() == 0.0:
             self.pressureSpeed.set(abs(self.pressure.get()))
         self._pulse, self._rising = 0.0, self.pressure.get() > 0.0

@@ -15,19 +15,19 @@ _LOADERS = {
 }
 
 
-def loaded(owner: Component, filename: Data) -> mesh_loader.MeshLoader:
-    """A loader that has read the file which a Data of a component names.
+def load_mesh(owner: Component, filename: Data) -> mesh_loader.MeshLoader:
+    """Return a loader that has read the file named by a component's Data.
 
-    Elements of the file alone: faces and edges of others are not listed.
+    It has only the elements of the file, without their faces and edges.
 
     Raises:
-        SceneError: the ending is unknown, or the file is missing, unreadable or broken.
+        SceneError: The ending is unknown, or the file is missing, unreadable or broken.
     """
     name = filename.get()
-    known = _LOADERS.get(name.rpartition(".")[2].lower())
-    if known is None:
+    loader_class = _LOADERS.get(name.rpartition(".")[2].lower())
+    if loader_class is None:
         raise owner.fault(f"reads meshes of kinds {', '.join(_LOADERS)}, got '{name}'.")
-    loader: mesh_loader.MeshLoader = getattr(mesh_loader, known)(
+    loader: mesh_loader.MeshLoader = getattr(mesh_loader, loader_class)(
         filename=name, createSubelements=False
     )
     loader._context, loader.filename.where = owner._context, filename.where

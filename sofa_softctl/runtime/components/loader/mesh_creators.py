@@ -14,15 +14,15 @@ from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
 class MeshCreator(MeshLoader):
-    """Makes its mesh when it is created; the transformations of loaders act on it."""
+    """Generates its mesh at creation; the transformations of loaders act on it."""
 
     turns_faces = False
     filename = Text("", "Unused: the mesh is made.")
 
-    _made = False
+    _is_in_node = False
 
     def load(self) -> None:
-        """See MeshLoader; made faces are not turned over, as in SOFA."""
+        """Generate the mesh; as in SOFA, `flipNormals` has no effect."""
         if self.flipNormals.get():
             complain(
                 self, self.fault("does not turn its faces over, as in SOFA: no 'flipNormals'.")
@@ -30,13 +30,13 @@ class MeshCreator(MeshLoader):
         super().load()
 
     def added(self) -> None:
-        """Make the mesh."""
-        self._made = True
+        """Generate the mesh."""
+        self._is_in_node = True
         self.load()
 
     def data_changed(self, data: Data) -> None:
-        """Make the mesh again for another resolution, once in a node."""
-        if data.type.name in ("resolution", "trianglePattern") and self._made:
+        """Generate the mesh again if its options change in a node."""
+        if data.type.name in ("resolution", "trianglePattern") and self._is_in_node:
             self.load()
         else:
             super().data_changed(data)
@@ -48,21 +48,21 @@ class StringMeshCreator(MeshCreator):
     resolution = Int(2, "Number of vertices; none unless it is given.", follows="start")
 
     def init(self) -> None:
-        """Complain of no vertex."""
+        """Warn if there is no vertex."""
         super().init()
         if not len(self.position.get()):
             problem = self.fault("needs a 'resolution' from 1 on.")
             complain(self, problem, " It has no vertex, as in SOFA.")
 
-    def _placing(self) -> tuple[np.ndarray, np.ndarray]:
-        """See MeshLoader; where it is made, as in SOFA, which takes its place back at init."""
-        matrix, translation = super()._placing()
+    def _placement(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the identity with a warning: SOFA undoes the placement at init."""
+        matrix, translation = super()._placement()
         if not (matrix - np.eye(3)).any() and not translation.any():
             return matrix, translation
-        placing = ("translation", "rotation", "scale", "scale3d", "transformation")
-        given = [name for name in placing if self.getData(name).isSet()]
+        placements = ("translation", "rotation", "scale", "scale3d", "transformation")
+        names = [name for name in placements if self.getData(name).isSet()]
         problem = (
-            f"stays on the x axis from 0 to 1, as in SOFA, whatever {', '.join(given)} is: place "
+            f"stays on the x axis from 0 to 1, as in SOFA, whatever {', '.join(names)} is: place "
             "the MechanicalObject instead."
         )
         complain(self, self.fault(problem))
@@ -70,8 +70,8 @@ class StringMeshCreator(MeshCreator):
 
     @override
     def read(self) -> Mesh:
-        given = self.resolution.isSet() or self.filename.get()  # either makes SOFA begin
-        count = max(self.resolution.get(), 0) if given else 0
+        has_vertices = self.resolution.isSet() or self.filename.get()  # as in SOFA
+        count = max(self.resolution.get(), 0) if has_vertices else 0
         positions = np.zeros((count, 3))
         positions[:, 0] = np.arange(count) / max(count - 1, 1)
         return Mesh(positions, edges=np.stack([np.arange(count - 1), np.arange(1, count)], axis=1))
@@ -82,16 +82,14 @@ class GridMeshCreator(MeshCreator):
 
     resolution = Counts(2, [2, 2], "Vertices along x and y.", follows="start")
     trianglePattern = Int(
-        2,
-        "Diagonals of the quads: 1 alternating, 2 upward, 3 downward; 0 leaves the quads.",
-        follows="start",
+        2, "Diagonals: 1 alternating, 2 upward, 3 downward; 0 leaves quads.", follows="start"
     )
 
     def read(self) -> Mesh:
-        """See MeshLoader.
+        """Generate vertices and faces.
 
         Raises:
-            SceneError: the resolution is not two numbers from 2 on.
+            SceneError: The resolution is not two numbers from 2 on.
         """
         n = self.resolution.get()
         if self.filename.get():
@@ -112,15 +110,15 @@ class GridMeshCreator(MeshCreator):
                 complain(self, self.fault(problem), " It has no faces, as in SOFA.")
             return Mesh(positions, quads=quads, edges=_edges(quads))
         up, down = quads[:, [(0, 1, 2), (0, 2, 3)]], quads[:, [(0, 1, 3), (1, 2, 3)]]
-        falls = np.full(len(quads), pattern == 3)
+        is_downward = np.full(len(quads), pattern == 3)
         if pattern == 1:
-            falls = (np.indices((n[::-1] - 1).tolist()).sum(axis=0) % 2 == 1).ravel()
-        triangles = np.where(falls[:, None, None], down, up).reshape(-1, 3)
+            is_downward = (np.indices((n[::-1] - 1).tolist()).sum(axis=0) % 2 == 1).ravel()
+        triangles = np.where(is_downward[:, None, None], down, up).reshape(-1, 3)
         return Mesh(positions, triangles=triangles, edges=_edges(triangles))
 
 
 def _edges(faces: np.ndarray) -> np.ndarray:
-    """Sides of the faces, turned as where they come first, sorted by their vertices."""
+    """Return the distinct sides of faces, oriented as first met, sorted by their vertices."""
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
     edges, _ = first_of_each(sides)
     return edges[np.lexsort(edges.T[::-1])]

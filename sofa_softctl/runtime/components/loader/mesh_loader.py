@@ -25,21 +25,21 @@ from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
 _OF_FILE: dict[str, Any] = {"auto_link": False, "follows": "start"}
-"""Data that say how a file is read: with another value of one the file is read again."""
+"""Options of reading a file: a change makes the loader read it again."""
 _splits: ContextVar[int] = ContextVar("_splits", default=0)
 
 
 @contextmanager
-def volumes_split(times: int) -> Iterator[None]:
-    """Loaders that are created meanwhile split each tetrahedron of their files in eight.
+def volumes_split(count: int) -> Iterator[None]:
+    """Make loaders created in the block split each tetrahedron of their files in eight.
 
-    Scenes that compute from the mesh what depends on it, such as regions, fixed nodes and mappings,
-    do so from the finer one. Meshes without tetrahedra stay as they are.
+    All that a scene derives from the mesh, such as regions, fixed nodes and mappings, then follows
+    the finer one. Meshes without tetrahedra stay unchanged.
 
     Args:
-        times: How often they are split.
+        count: Number of splits.
     """
-    token = _splits.set(times)
+    token = _splits.set(count)
     try:
         yield
     finally:
@@ -49,9 +49,9 @@ def volumes_split(times: int) -> Iterator[None]:
 class MeshLoader(Component):
     """Reads a mesh file when it is created; scale3d, rotation, translation act in this order.
 
-    A file name is taken relative to the scene file's folder, then to the working folder, then to
-    those of SOFTCTL_DATA, of SofaRuntime.DataRepository and of an installed SOFA. Of the meshes
-    that come with SOFA, some that are easily described are made where there is no file.
+    A file name is relative to the scene file's folder, then to the working folder, then to the
+    folders of SOFTCTL_DATA, of SofaRuntime.DataRepository and of an installed SOFA. Some simple
+    meshes that come with SOFA are generated if their files are missing.
     """
 
     category: ClassVar[str] = "loader"
@@ -104,9 +104,9 @@ class MeshLoader(Component):
             self.load()
 
     def data_changed(self, data: Data) -> None:
-        """Another file name, place or option, once in a node, counts at once."""
-        own = data.type.name == "filename" or not data.type.auto_link
-        if own and len(self.position.get()):
+        """Load again if the file name or an option changes in a node."""
+        is_option = data.type.name == "filename" or not data.type.auto_link
+        if is_option and len(self.position.get()):
             self.load()
 
     def reinit(self) -> None:
@@ -117,75 +117,75 @@ class MeshLoader(Component):
         """Read the file and fill the Data.
 
         Raises:
-            SceneError: the file is missing, unreadable or broken; the message says how.
+            SceneError: The file is missing, unreadable or broken.
         """
         try:
-            mesh = self._split(self.read())
+            mesh = self._split_tetrahedra(self.read())
         except MeshError as error:
-            hint = self._missing()
+            hint = self._missing_file_hint()
             raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
-        mesh = self._placed(mesh)
+        mesh = self._place_mesh(mesh)
         triangles, quads = mesh.triangles, mesh.quads
         if self.turns_faces and self.flipNormals.get():  # before quads are split
             triangles, quads = triangles[:, ::-1], quads[:, ::-1]
         if self.triangulate.get() and len(quads):
-            halves = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
-            triangles = np.concatenate([triangles, halves.reshape(-1, 3)])
+            pairs = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]], axis=1)
+            triangles = np.concatenate([triangles, pairs.reshape(-1, 3)])
             quads = quads[:0]
         mesh = replace(mesh, triangles=triangles, quads=quads)
         if self.createSubelements.get():
             mesh = with_subelements(mesh)
         if self.onlyAttachedPoints.get():
             mesh = attached(mesh)
-        self.position.set(np.array(self._placed_by_none(mesh).positions))
+        self.position.set(np.array(self._apply_sofa_defect(mesh).positions))
         for name in ELEMENTS:
             self._data[name].set(np.array(getattr(mesh, name)))
         self.normals.set(vertex_normals(mesh.positions, mesh.triangles, mesh.quads))
 
     def read(self) -> Mesh:
-        """The mesh of the file, as it is there.
+        """Return the unchanged mesh of the file.
 
         Raises:
-            MeshError: the file is missing, unreadable or broken.
+            MeshError: The file is missing, unreadable or broken.
         """
         path = self._find_file()
         if not os.path.exists(path):
             from sofa_softctl.runtime.mesh.made import made_mesh
 
-            if (made := made_mesh(self.filename.get())) is not None:
+            if (mesh := made_mesh(self.filename.get())) is not None:
                 message.info(self, f"there is no '{path}': it is made.")
-                return made
+                return mesh
         return self.parse(path)
 
     def parse(self, path: str) -> Mesh:
-        """The mesh in a file.
+        """Parse a file.
 
         Raises:
-            MeshError: the file is missing, unreadable or broken.
+            MeshError: The file is missing, unreadable or broken.
         """
         return read_mesh(path, self.kind, triangulate=self.triangulate.get())
 
-    def _placed(self, mesh: Mesh) -> Mesh:
-        matrix, translation = self._placing()
+    def _place_mesh(self, mesh: Mesh) -> Mesh:
+        matrix, translation = self._placement()
         if (matrix == np.eye(3)).all() and not translation.any():
             return mesh
-        placed, inverse = mesh.mapped(matrix, translation), _inverse(matrix)
+        mesh_placed, inverse = mesh.mapped(matrix, translation), _inverse(matrix)
         if inverse is None:
-            return placed
-        # SOFA places it when it is read, takes that back at init, and places it again. The bits
-        # lost so decide which nodes lie in a region whose side is a face of the mesh.
-        return placed.mapped(inverse, times(-inverse, translation)).mapped(matrix, translation)
+            return mesh_placed
+        # SOFA places the mesh, undoes that at init, and places it again. The lost bits decide
+        # which nodes lie in a region whose side is a face of the mesh.
+        return mesh_placed.mapped(inverse, times(-inverse, translation)).mapped(matrix, translation)
 
-    def _placed_by_none(self, mesh: Mesh) -> Mesh:
-        """A defect of SOFA: the inverse of a 'transformation' that is none acts, once."""
+    def _apply_sofa_defect(self, mesh: Mesh) -> Mesh:
+        """Reproduce a defect of SOFA: the inverse of an invalid 'transformation' acts once."""
         matrix = self.transformation.get().reshape(4, 4)
         if (matrix[3] == [0.0, 0.0, 0.0, 1.0]).all() or not keeps_sofa_defects():
             return mesh
         inverse = np.linalg.pinv(matrix[:3, :3])
         return mesh.mapped(inverse, times(-inverse, matrix[:3, 3]))
 
-    def _placing(self) -> tuple[np.ndarray, np.ndarray]:
-        """Matrix (3, 3) and translation (3,)."""
+    def _placement(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return matrix (3, 3) and translation (3,)."""
         matrix = self.transformation.get().reshape(4, 4)
         if (matrix != np.eye(4)).any():
             if np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], rtol=0.0, atol=1e-6):
@@ -200,11 +200,11 @@ class MeshLoader(Component):
             raise self.fault(f"has no finite scale, scale3d, rotation and translation: {place}.")
         return rotation_zyx(self.rotation.get()) * scale, self.translation.get()
 
-    def _split(self, mesh: Mesh) -> Mesh:
-        """The mesh as `volumes_split` asks for.
+    def _split_tetrahedra(self, mesh: Mesh) -> Mesh:
+        """Split the mesh as `volumes_split` demands.
 
-        `split_ends`: of each time the number of the first new point, and the ends of the edges in
-        whose middles they are.
+        `split_ends` holds, per split, the number of the first new point and the ends of the edges
+        that have the new points at their middles.
         """
         self.split_ends: list[tuple[int, np.ndarray]] = []
         if not _splits.get() or not (len(mesh.tetrahedra) or len(mesh.hexahedra)):
@@ -220,13 +220,13 @@ class MeshLoader(Component):
         name = self.filename.get()
         line = self.filename.where or scene_line()
         if not os.path.isabs(name) and line is not None:
-            beside = os.path.join(os.path.dirname(os.path.abspath(line[0])), name)
-            if os.path.exists(beside):
-                return beside
+            path = os.path.join(os.path.dirname(os.path.abspath(line[0])), name)
+            if os.path.exists(path):
+                return path
         return name if os.path.exists(name) else repository.data.getFile(name)
 
-    def _missing(self) -> str:
-        """For messages: where meshes that come with SOFA are looked for."""
+    def _missing_file_hint(self) -> str:
+        """Return a hint for messages about meshes that come with SOFA."""
         name = self.filename.get()
         if os.path.isabs(name) or os.path.exists(self._find_file()):
             return ""
@@ -238,7 +238,7 @@ class MeshLoader(Component):
 
 
 def _inverse(matrix: np.ndarray) -> np.ndarray | None:
-    """The inverse of a matrix (3, 3) by its cofactors; None where its determinant is about 0."""
+    """Return the inverse of a matrix (3, 3) by its cofactors, or None if it is singular."""
     a, b, c = matrix
     cofactors = np.column_stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)])
     determinant = (
@@ -280,23 +280,23 @@ class MeshOBJLoader(MeshLoader):
     vertNormIdx = Texts([], "Unused.")
 
     def load(self) -> None:
-        """See MeshLoader; complain of what would change the vertices."""
+        """Load the file, with a warning about `handleSeams`."""
         if self.handleSeams.get():
             problem = "does not read 'handleSeams', with which SOFA has other vertices"
             complain(self, self.fault(f"{problem} where textures or normals differ: leave it out."))
         super().load()
 
     def parse(self, path: str) -> Mesh:
-        """See MeshLoader; nothing, as in SOFA, where the file is one of another loader."""
+        """Parse an OBJ file; a file of another loader gives an empty mesh, as in SOFA."""
         try:
             return super().parse(path)
         except MeshError:
-            other = SUFFIXES.get(os.path.splitext(path)[1].lower(), self.kind)
-            if other == self.kind or not os.path.exists(path):
+            kind = SUFFIXES.get(os.path.splitext(path)[1].lower(), self.kind)
+            if kind == self.kind or not os.path.exists(path):
                 raise
             problem = (
                 f"reads OBJ files alone, and nothing from '{self.filename.get()}'; as in SOFA the "
-                f"mesh is empty. Use {_LOADER_OF[other]}."
+                f"mesh is empty. Use {_LOADER_OF[kind]}."
             )
             complain(self, self.fault(problem))
             return Mesh(np.empty((0, 3)))

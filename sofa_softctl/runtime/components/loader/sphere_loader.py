@@ -31,11 +31,11 @@ class SphereLoader(MeshLoader):
         radii, centres = [], []
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
-                lines = file.read().splitlines()[1:]  # the first says what file it is
+                lines = file.read().splitlines()[1:]  # the first names the format
         except OSError as error:
             reason = f"{path}: there is no such file of spheres ({error.strerror})."
             raise SceneError(
-                f"{describe(self.filename.where)}: {reason}{self._missing()}"
+                f"{describe(self.filename.where)}: {reason}{self._missing_file_hint()}"
             ) from error
         with open(path, "rb") as file:
             if wrong := wrong_file(file.read(1024)):
@@ -63,6 +63,6 @@ class SphereLoader(MeshLoader):
         self.listRadius.set(np.array(radii))
         return Mesh(np.array(centres).reshape(-1, 3))
 
-    def _placed(self, mesh: Mesh) -> Mesh:
+    def _place_mesh(self, mesh: Mesh) -> Mesh:
         scale = self.scale3d.get() * self.scale.get()
         return mesh.transformed(scale, self.rotation.get(), self.translation.get())

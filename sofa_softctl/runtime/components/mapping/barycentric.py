@@ -19,35 +19,35 @@ from sofa_softctl.runtime.kernels.mapping.barycentric import locate, nearest_in_
 class BarycentricMapping(LinearMapping):
     """Each node keeps its barycentric weights in the element that carried it at init.
 
-    Among several elements that contain a node the one in which it lies deepest carries it; a node
-    outside all gets the element whose centroid is nearest, with weights outside [0, 1]; in a
-    TetrahedronSetTopologyContainer and its kind, the nearest of those in its cell. In hexahedra the
+    Of several elements that contain a node, the one in which it lies deepest carries it. A node
+    outside of all gets the element with the nearest centroid, and weights outside [0, 1]; in a
+    TetrahedronSetTopologyContainer and the like, the nearest one in its cell. In hexahedra the
     eight weights are products of coordinates along the edges; in a RegularGridTopology a node
-    outside gets the nearest cell, in a SparseGridTopology the one of nearest center that the
-    surface meets. Where there is no topology, nodes stay where they are.
+    outside gets the nearest cell, in a SparseGridTopology the boundary cell with the nearest
+    center. Without a topology, nodes do not move.
     """
 
     useRestPosition = Bool(False, "Find the elements in the rest position.", follows="start")
     input_topology = LinkType(
-        "Topology that carries; of the driver's node by default.", kind="topology"
+        "Topology of the elements; of the driver's node by default.", kind="topology"
     )
     output_topology = LinkType("Unused.")
     mapper = LinkType("Unused: chosen by the topology.")
 
-    _carries = True
-    """Whether there is a topology."""
+    _has_topology = True
+    """True if there is a topology."""
 
     def find_weights(self) -> None:
         """Find the element and the weights of each node.
 
         Raises:
-            SceneError: the topology has no elements, or a node is too far from all.
+            SceneError: the topology has no elements, or a node is too far from them.
         """
         parent, child = self.parent, self.child
         name = "rest_position" if self.useRestPosition.get() else "position"
         x, points = parent._data[name].get(), child._data[name].get()
         topology = self._find_topology(parent)
-        self._carries = topology is not None
+        self._has_topology = topology is not None
         if topology is None:
             complain(self, self.fault(f"needs a topology beside {parent.describe()}."))
             self.set_weights(np.empty((len(points), 0)), np.empty((len(points), 0)))
@@ -93,9 +93,9 @@ class BarycentricMapping(LinearMapping):
 
     @override
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        if self._carries:
+        if self._has_topology:
             super().apply(x, out)
 
     def _find_topology(self, parent: Any) -> Topology | None:
-        found: Any = self._links["input_topology"].getLinkedBase()
-        return parent._context.find_upward("topology") if found is None else found
+        topology: Any = self._links["input_topology"].getLinkedBase()
+        return parent._context.find_upward("topology") if topology is None else topology

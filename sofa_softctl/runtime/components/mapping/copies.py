@@ -19,14 +19,14 @@ from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 
 MISFIT_MAX = 0.1
-"""Distance of copied nodes from the given ones, by their size, above which they are others [-]."""
+"""Largest distance of copied nodes from their positions in the scene, over their size [-]."""
 NOT_GIVEN = 2**32 - 1
-"""A number of a node that is none, as SOFA shows it."""
-_AFFINE = 8  # points, from which on an affine map does not fit any by chance
+"""SOFA's value of an unset node number."""
+_AFFINE_MIN = 8  # points; an affine map does not fit this many by chance
 
 
 class CopyMapping(Mapping):
-    """Each node is a node of one of the drivers; a point that copies a body is its centre."""
+    """Each node is a copy of a node of one of the drivers, or of the centre of a body."""
 
     drives: ClassVar[tuple[tuple[str, str], ...]] = (
         ("Vec3", "Vec3"),
@@ -36,23 +36,23 @@ class CopyMapping(Mapping):
     )
 
     sources: list[tuple[np.ndarray, np.ndarray]]
-    """For each driver: nodes of the follower, and the driver's node that each copies."""
+    """Nodes of the follower, and the driver's node that each copies, for each driver."""
 
     def init(self) -> None:
-        """Find the driving nodes and place the follower, unless what follows is only drawn."""
+        """Find the driving nodes and place the follower, unless it is visual only."""
         if self.mechanical:
             self.check_templates()
-            known = vars(self.child).get("_known")  # see MechanicalState.known_count
-            given = self.child.position.get()[:known].copy()
+            count = vars(self.child).get("_known")  # see MechanicalState.known_count
+            positions = self.child.position.get()[:count].copy()
             self.sources = self.find_sources()
-            self._warn_of_other_shape(given)
+            self._warn_of_other_shape(positions)
             self._jacobians = [self._build(number) for number in range(len(self.drivers))]
             by_nodes = [jacobian[::3, ::3] for jacobian in self._jacobians]
-            self._weights = [(found.indptr, found.indices, found.data) for found in by_nodes]
+            self._weights = [(matrix.indptr, matrix.indices, matrix.data) for matrix in by_nodes]
             self.place()
 
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Find `sources`, and give the follower its size."""
+        """Return `sources`, and resize the follower."""
         raise NotImplementedError
 
     @override
@@ -61,14 +61,14 @@ class CopyMapping(Mapping):
             self.check_templates()
             self.find_sources()
 
-    def _warn_of_other_shape(self, given: np.ndarray) -> None:
-        """Warn if no turn, scale and shift takes the given positions to those that are copied."""
+    def _warn_of_other_shape(self, positions: np.ndarray) -> None:
+        """Warn if no affine map takes the scene's positions to the copied ones."""
         nodes, copied = self.sources[0]
-        is_comparable = len(given) == len(nodes) > _AFFINE and np.ptp(given, axis=0).any()
-        if not is_comparable or {self.parent.kind.name, self.child.kind.name} != {"Vec3"}:
+        is_enough = len(positions) == len(nodes) > _AFFINE_MIN and np.ptp(positions, axis=0).any()
+        if not is_enough or {self.parent.kind.name, self.child.kind.name} != {"Vec3"}:
             return
         x = self.parent.position.get()[copied, :3]
-        rows = np.column_stack([given[nodes], np.ones(len(nodes))])
+        rows = np.column_stack([positions[nodes], np.ones(len(nodes))])
         misfit = np.linalg.norm(x - rows @ np.linalg.lstsq(rows, x, rcond=None)[0], axis=1)
         size = float(np.ptp(x, axis=0).max())
         if misfit.max() > MISFIT_MAX * size > 0.0:
@@ -109,7 +109,7 @@ class CopyMapping(Mapping):
 
     @property
     def weighted(self) -> bool:
-        """See Mapping: three joints share a row, so copies of joints are no weights of rows."""
+        """False for joints: three joints share a row, so their copies are not weights of rows."""
         return self.child.kind.name != "Vec1"
 
     @override
@@ -131,18 +131,18 @@ class CopyMapping(Mapping):
 
 
 class IdentityMapping(CopyMapping):
-    """The follower gets the driver's size and positions; of bodies also points, their centres."""
+    """The follower gets the driver's size and positions; points may follow centres of bodies."""
 
     def find_sources(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Give the follower the driver's size; warn if it had another one."""
-        own, copied = self.child.position.get(), self.parent.position.get()
-        # The mesh of a part of the body lacks the last points that its elements do not use.
-        first = copied[: len(own), : own.shape[1]]
-        is_part = first.shape == own.shape and np.allclose(first, own)
-        if 1 < len(own) != self.parent.count and not is_part:
+        """Resize the follower like the driver; warn if it had another size."""
+        positions, copied = self.child.position.get(), self.parent.position.get()
+        # The mesh of a part of the body omits last points that its elements do not use.
+        first = copied[: len(positions), : positions.shape[1]]
+        is_part = first.shape == positions.shape and np.allclose(first, positions)
+        if 1 < len(positions) != self.parent.count and not is_part:
             message.warning(
                 self,
-                f"{describe(self._where)}: {self.describe()} replaces the {len(own)} "
+                f"{describe(self._where)}: {self.describe()} replaces the {len(positions)} "
                 f"positions of {self.child.describe()} by the {self.parent.count} of "
                 f"{self.parent.describe()}, as in SOFA: elements and indices there mean other "
                 "nodes now. Use a BarycentricMapping or SubsetMapping for points of their own.",
@@ -158,11 +158,11 @@ class SubsetMapping(CopyMapping):
     drives = (("Vec3", "Vec3"), ("Vec1", "Vec1"), ("Rigid3", "Rigid3"))
 
     indices = Integers([], "Driving node of each node.", of="driver", follows="start")
-    first = UInt(NOT_GIVEN, "First driving node, when there are no indices.", follows="start")
-    last = UInt(NOT_GIVEN, "Last driving node, when there are no indices.", follows="start")
-    radius = Real(1e-5, "Greatest distance at which a node is found.", unit="length")
+    first = UInt(NOT_GIVEN, "First driving node if there are no indices.", follows="start")
+    last = UInt(NOT_GIVEN, "Last driving node if there are no indices.", follows="start")
+    radius = Real(1e-5, "Largest distance of a driving node.", unit="length")
     handleTopologyChange = Bool(True, "Unused: the mesh does not change.")
-    ignoreNotFound = Bool(False, "Leave nodes alone for which no driving node is found.")
+    ignoreNotFound = Bool(False, "Ignore nodes without a driving node.")
     resizeToModel = Bool(False, "Unused.")
     topology = LinkType("Unused: the mesh does not change.")
 
@@ -170,7 +170,7 @@ class SubsetMapping(CopyMapping):
         """Find the driving node of each node.
 
         Raises:
-            SceneError: a node does not exist, or none is near enough.
+            SceneError: a node does not exist, or is not near enough.
         """
         parent, child = self.parent, self.child
         numbers = self.indices.get()
@@ -180,21 +180,21 @@ class SubsetMapping(CopyMapping):
             last = min(last, parent.count - 1)
             numbers = np.arange(first, last + 1)
         if not len(numbers):
-            numbers = self._nearest(parent.position.get(), child.position.get())
+            numbers = self._find_nearest(parent.position.get(), child.position.get())
         if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= parent.count:
             raise self.fault(f"names node {numbers.max()}, but the driver has {parent.count}.")
-        self.indices.set(numbers)  # where they are found, for who reads them
+        self.indices.set(numbers)  # to show them
         self.child.resize(parent.position.get()[numbers])
         return [(np.arange(len(numbers)), numbers)]
 
-    def _nearest(self, points: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        squares = ((wanted[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+    def _find_nearest(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        squares = ((targets[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
         nearest = squares.argmin(axis=1)
-        far = np.sqrt(squares.min(axis=1)) > self.radius.get()
-        if far.any():
+        is_far = np.sqrt(squares.min(axis=1)) > self.radius.get()
+        if is_far.any():
             raise self.fault(
-                f"finds no driving node within {self.radius.get():g} of {int(far.sum())} nodes, "
-                f"first node {int(np.flatnonzero(far)[0])}. Give 'indices' or a larger 'radius'."
+                f"finds no driving node within {self.radius.get():g} of {int(is_far.sum())} nodes, "
+                f"first node {int(np.flatnonzero(is_far)[0])}. Give 'indices' or a larger 'radius'."
             )
         return nearest
 
@@ -213,12 +213,12 @@ class SubsetMultiMapping(CopyMapping):
     @cached_property
     @override
     def drivers(self) -> list[MechanicalState]:
-        found: list[MechanicalState] = self._links["input"].getLinkedBases()
-        if not found:
+        states: list[MechanicalState] = self._links["input"].getLinkedBases()
+        if not states:
             raise self.fault(
                 "needs 'input', the states that drive it, such as input='@../dofs @/rigid/dofs'."
             )
-        return found
+        return states
 
     @property
     def parent(self) -> MechanicalState:  # type: ignore[override]
@@ -242,10 +242,10 @@ class SubsetMultiMapping(CopyMapping):
             complain(self, problem, " The last one is left out, as in SOFA.")
         pairs = pairs[: len(pairs) // 2 * 2].reshape(-1, 2)
         counts = np.array([driver.count for driver in self.drivers])
-        wrong = (pairs[:, 0] < 0) | (pairs[:, 0] >= len(counts)) | (pairs[:, 1] < 0)
-        wrong[~wrong] = pairs[~wrong, 1] >= counts[pairs[~wrong, 0]]
-        if wrong.any():
-            driver, node = pairs[wrong][0]
+        is_invalid = (pairs[:, 0] < 0) | (pairs[:, 0] >= len(counts)) | (pairs[:, 1] < 0)
+        is_invalid[~is_invalid] = pairs[~is_invalid, 1] >= counts[pairs[~is_invalid, 0]]
+        if is_invalid.any():
+            driver, node = pairs[is_invalid][0]
             raise self.fault(
                 f"names node {node} of driver {driver} in 'indexPairs'; its drivers have "
                 f"{', '.join(map(str, counts))} nodes."

@@ -12,16 +12,16 @@ from sofa_softctl.runtime.components.topology.base import linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
 
-_EPSILON = np.finfo(float).eps
-"""Two nodes that are no farther apart have no direction."""
+_LENGTH_MIN = np.finfo(float).eps
+"""Smallest distance of two nodes with a direction."""
 
 
 class DistanceMapping(Mapping):
     """Each edge a-b of a topology becomes the coordinate |x_b - x_a| minus its rest length.
 
-    Rest lengths are the lengths at init where none are given, or 0 with computeDistance. With u the
-    direction of an edge, v = u . (v_b - v_a); where two nodes meet, u is (1, 1, 1) / sqrt(3), as in
-    SOFA. Bodies count with their centres.
+    Rest lengths are by default the lengths at init, or 0 with computeDistance. With u the direction
+    of an edge, v = u . (v_b - v_a); if two nodes coincide, u is (1, 1, 1) / sqrt(3), as in SOFA.
+    Bodies count with their centres.
     """
 
     drives = (("Vec3", "Vec1"), ("Rigid3", "Vec1"))
@@ -33,7 +33,7 @@ class DistanceMapping(Mapping):
     restLengths = Reals([], "Rest length of each edge.", unit="length", per="edge", shared=False)
     geometricStiffness = Choice(
         "Stabilized",
-        "Stiffness from the forces that turn with the edges; Stabilized: only of edges that pull.",
+        "Stiffness from forces that rotate with the edges; Stabilized: only of edges that pull.",
         choices=("None", "Exact", "Stabilized"),
     )
     showObjectScale = Real(0.0, "Size of the drawn edges.")
@@ -43,7 +43,7 @@ class DistanceMapping(Mapping):
         """Find edges and rest lengths.
 
         Raises:
-            SceneError: no edges, or an edge names a node that the driver does not have.
+            SceneError: there are no edges, or an edge names a node beyond the driver's.
         """
         self.check_templates()
         topology = linked_topology(self, "needs edges: link to a 'topology' that has some.")
@@ -75,12 +75,12 @@ class DistanceMapping(Mapping):
         return len(self.edges), "edges"
 
     def _measure(self, x: np.ndarray) -> None:
-        """Direction and length of each edge at x."""
+        """Compute direction and length of each edge at x."""
         gap = x[self.edges[:, 1], :3] - x[self.edges[:, 0], :3]
         self.length = np.linalg.norm(gap, axis=1)
-        apart = self.length > _EPSILON
-        unit = gap / np.where(apart, self.length, 1.0)[:, None]
-        self.direction = np.where(apart[:, None], unit, 1.0 / np.sqrt(3.0))
+        is_long = self.length > _LENGTH_MIN
+        unit = gap / np.where(is_long, self.length, 1.0)[:, None]
+        self.direction = np.where(is_long[:, None], unit, 1.0 / np.sqrt(3.0))
 
     @override
     def snapshot(self) -> dict[str, np.ndarray]:
@@ -91,7 +91,7 @@ class DistanceMapping(Mapping):
         self.direction, self.length = snapshot["direction"], snapshot["length"]
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping; J is then that at these positions."""
+        """Compute the coordinates, and J at these positions."""
         self._measure(x)
         if len(rest := self.restLengths.get()) != len(self.length):
             raise self.fault(f"has {len(rest)} 'restLengths' for {len(self.length)} edges.")
@@ -110,7 +110,7 @@ class DistanceMapping(Mapping):
 
     @property
     def weighted(self) -> bool:
-        """See Mapping: J turns with the edges."""
+        """False, since J rotates with the edges."""
         return False
 
     @override
@@ -127,8 +127,8 @@ class EdgeStiffness(ForceField):
     """K = -d(J^T f)/dx of a DistanceMapping for constant forces f on its coordinates.
 
     An edge of length l with the force f has -f / l (1 - u u^T) on the diagonal and the opposite
-    between its nodes. 'Stabilized' leaves out the edges that push, f > 0: their K is not positive.
-    The forces are those of the last `update`, with the multipliers of the last step.
+    between its nodes. 'Stabilized' ignores edges that push, f > 0: their K is not positive. The
+    forces are read by `update`, with the multipliers of the last step.
     """
 
     def __init__(self, mapping: DistanceMapping) -> None:
@@ -141,18 +141,18 @@ class EdgeStiffness(ForceField):
         self._pairs = (np.concatenate([a, b, a]), np.concatenate([a, b, b]))
 
     def update(self, lambda_factor: float) -> None:
-        """Take over the present forces; lambda_factor is a force by its multiplier."""
+        """Read the present forces; lambda_factor is the force per multiplier."""
         mapping, child = self.mapping, self.mapping.child
         force = child.force.get()[:, 0] + lambda_factor * child.lam[:, 0]
         if mapping.geometricStiffness.get() == "Stabilized":
             force = np.minimum(force, 0.0)
-        apart = mapping.length > _EPSILON
-        slope = np.where(apart, -force / np.where(apart, mapping.length, 1.0), 0.0)
+        is_long = mapping.length > _LENGTH_MIN
+        slope = np.where(is_long, -force / np.where(is_long, mapping.length, 1.0), 0.0)
         u = mapping.direction
         self.blocks = slope[:, None, None] * (np.eye(3) - u[:, :, None] * u[:, None, :])
 
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField: the mapping itself passes the forces on."""
+        """Add nothing: the mapping passes the forces on."""
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
@@ -166,7 +166,7 @@ class EdgeStiffness(ForceField):
         return self._pairs
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """See Contribution; the blocks are symmetric, so that stored transposes are the same."""
+        """Add the blocks, which are symmetric, so that stored transposes are equal."""
         blocks = factor * self.blocks
-        every = np.concatenate([blocks, blocks, -blocks])
-        np.add.at(values, np.where(slots >= 0, slots, ~slots), every)
+        signed = np.concatenate([blocks, blocks, -blocks])
+        np.add.at(values, np.where(slots >= 0, slots, ~slots), signed)

@@ -12,7 +12,7 @@ from sofa_softctl.runtime.kernels.mapping import weighted as kernel
 
 
 class LinearMapping(Mapping):
-    """x_child = w x_parent, for points; the weights are found at init and stay."""
+    """x_child = w x_parent for points, with constant weights w from init."""
 
     drives: ClassVar[tuple[tuple[str, str], ...]] = (("Vec3", "Vec3"),)
 
@@ -21,7 +21,7 @@ class LinearMapping(Mapping):
     factors: np.ndarray
 
     def init(self) -> None:
-        """Find the weights and place the follower, unless what follows is only drawn."""
+        """Find the weights and place the follower, unless it is visual only."""
         if self.mechanical:
             self.check_templates()
             self.find_weights()
@@ -32,7 +32,7 @@ class LinearMapping(Mapping):
         raise NotImplementedError
 
     def set_weights(self, nodes: np.ndarray, factors: np.ndarray) -> None:
-        """Take over the driving nodes and their weights, shapes (n_child, width)."""
+        """Set the driving nodes and their weights, shapes (n_child, width)."""
         width = nodes.shape[1]
         self.starts = np.arange(len(nodes) + 1, dtype=np.int64) * width
         self.nodes = np.ascontiguousarray(nodes.ravel(), dtype=np.int64)

@@ -15,10 +15,10 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 
 
 class RigidMapping(Mapping):
-    """Nodes at fixed places p in the axes of bodies: x = c + R p, v = v_c + omega x R p.
+    """Nodes at fixed positions p in the axes of bodies: x = c + R p, v = v_c + omega x R p.
 
-    The nodes' positions at init are their places in the body's axes, or with globalToLocalCoords
-    in the world's.
+    The nodes' positions at init are measured in the body's axes, or with globalToLocalCoords in the
+    world's.
     """
 
     follows_otherwise = {"applyRestPosition": "reinit"}
@@ -26,7 +26,7 @@ class RigidMapping(Mapping):
     drives = (("Rigid3", "Vec3"), ("Rigid3", "Rigid3"))
 
     initialPoints = Vectors(
-        3, [], "Places of the nodes in the axes of their bodies.", unit="length", follows="reinit"
+        3, [], "Positions of nodes in the axes of their bodies.", unit="length", follows="reinit"
     )
     index = UInt(0, "Body that carries all nodes.", follows="reinit")
     indexFromEnd = Bool(False, "Count `index` from the last body.", follows="reinit")
@@ -34,22 +34,22 @@ class RigidMapping(Mapping):
         [], "Body that carries each node.", per="node", shared=False, follows="reinit"
     )
     globalToLocalCoords = Bool(
-        False, "The nodes' first positions are in the world's axes.", follows="start"
+        False, "The nodes' initial positions are in the world's axes.", follows="start"
     )
-    useX0 = Bool(False, "Take the places from the follower's rest position.", follows="reinit")
+    useX0 = Bool(False, "Read p from the follower's rest position.", follows="reinit")
     geometricStiffness = Choice(
         "None",
-        "Stiffness from the forces on the nodes that turn with the body; Exact is not symmetric.",
+        "Stiffness from forces on nodes that rotate with the body; Exact is not symmetric.",
         choices=("None", "Exact", "Stabilized"),
         follows="start",
     )
     filename = Text("", "Not supported.", aliases=("fileRigidMapping",), follows="start")
 
     def init(self) -> None:
-        """Find the places of the nodes, unless what follows is only drawn.
+        """Find p of the nodes, unless the follower is visual only.
 
         Raises:
-            SceneError: a body does not exist, or the places do not fit the nodes.
+            SceneError: a body does not exist, or initialPoints do not fit the nodes.
         """
         if not self.mechanical:
             return
@@ -79,14 +79,14 @@ class RigidMapping(Mapping):
         return (self.child.count, "nodes") if self.mechanical else None
 
     def _bodies(self, count: int) -> np.ndarray:
-        bodies, given = self.parent.count, self.rigidIndexPerPoint.get()
+        bodies, indices = self.parent.count, self.rigidIndexPerPoint.get()
         number = self.index.get()
         number = bodies - 1 - number if self.indexFromEnd.get() else number
-        if self.useX0.get() and 0 < len(given) != len(self.initialPoints.get()):
+        if self.useX0.get() and 0 < len(indices) != len(self.initialPoints.get()):
             problem = f"reads no rigidIndexPerPoint with useX0: all nodes are on body {number}."
             complain(self, self.fault(problem), " Leave one of the two out.")
-            given = given[:0]
-        body = given if len(given) == count else np.full(count, number)
+            indices = indices[:0]
+        body = indices if len(indices) == count else np.full(count, number)
         if len(body) and (body.min() < 0 or body.max() >= bodies):
             wrong = body.min() if body.min() < 0 else body.max()
             raise self.fault(f"names body {wrong}, but {self.parent.describe()} has {bodies}.")
@@ -95,7 +95,7 @@ class RigidMapping(Mapping):
     def _find_places(self) -> None:
         child = self.child
         x = child._data["rest_position" if self.useX0.get() else "position"].get()
-        self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(x), 1))  # of bodies in their bodies
+        self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(x), 1))  # of followers that are bodies
         if len(self.initialPoints.get()) and not self.useX0.get():
             places = self.initialPoints.get().copy()
             if len(places) != len(x) and self._initialised:
@@ -119,7 +119,7 @@ class RigidMapping(Mapping):
             self.initialPoints.set(self.places.copy())
 
     def reinit(self) -> None:
-        """Find the places again."""
+        """Find p again."""
         self.init()
 
     @override
@@ -131,7 +131,7 @@ class RigidMapping(Mapping):
         self.arm = snapshot["arm"].copy()
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        """See Mapping; J is then that at these positions."""
+        """Compute the positions, and J at these positions."""
         rigid.place(x, self.body, self.places, self.arm)
         np.add(x[self.body, :3], self.arm, out=out[:, :3])
         if out.shape[1] == 7:
@@ -151,23 +151,23 @@ class RigidMapping(Mapping):
 
     @property
     def weighted(self) -> bool:
-        """See Mapping: J turns with the body."""
+        """False, since J rotates with the body."""
         return False
 
     def pull(self, entries: Entries) -> list[Entries]:
-        """See Mapping: a force d at a node is d on the centre and the moment (R p) x d."""
+        """Return entries on the bodies: a force d at a node is d and the moment (R p) x d."""
         row, node, direction = entries
-        turns = np.zeros(len(node), dtype=bool)
+        is_moment = np.zeros(len(node), dtype=bool)
         if self.child.kind.name == "Rigid3":
             node, odd = np.divmod(node, 2)
-            turns = odd.astype(bool)  # these rows are moments already
-        pushes = ~turns
+            is_moment = odd.astype(bool)  # these rows are moments already
+        is_force = ~is_moment
         body = 2 * self.body[node]
-        moment = np.cross(self.arm[node[pushes]], direction[pushes])
+        moment = np.cross(self.arm[node[is_force]], direction[is_force])
         return [
             Entries(
-                np.concatenate([row, row[pushes]]),
-                np.concatenate([body + turns, body[pushes] + 1]),
+                np.concatenate([row, row[is_force]]),
+                np.concatenate([body + is_moment, body[is_force] + 1]),
                 np.concatenate([direction, moment]),
             )
         ]
@@ -192,13 +192,13 @@ class RigidMapping(Mapping):
 class GeometricStiffness(ForceField):
     """K = -d(J^T f)/dx of a RigidMapping for constant forces f on its nodes.
 
-    A force f at the arm r from the centre has the moment r x f, which changes with the turn w by
+    A force f at the arm r from the centre has the moment r x f, which a rotation w changes by
     (w x r) x f = [f] [r] w, [.] the matrix of the cross product. The sum over a body's nodes is
-    made symmetric and freed of what would make K indefinite, as SOFA's 'Stabilized'. The forces
-    are those of the last `update`, with the multipliers of the last step.
+    symmetrised and reduced to its definite part, as SOFA's 'Stabilized'. The forces are read by
+    `update`, with the multipliers of the last step.
 
-    Departure from SOFA: its right-hand side takes another stiffness, from what damping and
-    stiffness add to the forces.
+    Departure from SOFA: its right-hand side uses another stiffness, from forces that damping and
+    stiffness add.
     """
 
     def __init__(self, mapping: RigidMapping) -> None:
@@ -208,19 +208,19 @@ class GeometricStiffness(ForceField):
         self.blocks = np.zeros((self.state.count, 3, 3))
 
     def update(self, lambda_factor: float) -> None:
-        """Take over the present forces; lambda_factor is a force by its multiplier."""
+        """Read the present forces; lambda_factor is the force per multiplier."""
         child, body = self.mapping.child, self.mapping.body
         force = child.force.get()[:, :3] + lambda_factor * child.lam[:, :3]
         arm = self.mapping.arm
-        turned = np.einsum("ni,nj->nij", arm, force)  # [f] [r] = r f^T - (f . r) 1
-        turned -= np.einsum("ni,ni->n", force, arm)[:, None, None] * np.eye(3)
+        products = np.einsum("ni,nj->nij", arm, force)  # [f] [r] = r f^T - (f . r) 1
+        products -= np.einsum("ni,ni->n", force, arm)[:, None, None] * np.eye(3)
         blocks = np.zeros_like(self.blocks)
-        np.add.at(blocks, body, turned)
+        np.add.at(blocks, body, products)
         values, axes = np.linalg.eigh((blocks + blocks.transpose(0, 2, 1)) / 2.0)
         self.blocks = np.einsum("nij,nj,nkj->nik", axes, np.maximum(-values, 0.0), axes)
 
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField: the mapping itself passes the forces on."""
+        """Add nothing: the mapping passes the forces on."""
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:

@@ -74,11 +74,11 @@ class LumpedMass(Mass):
 
 def given_by(mass: Mass, *names: str) -> str:
     """Return the first of these Data that the scene gives, which counts, or the first of all."""
-    given = [name for name in names if name in mass._data and mass._data[name].isSet()]
-    if len(given) > 1:
-        problem = mass.fault(f"has both '{given[0]}' and '{given[1]}': only '{given[0]}' counts.")
+    used = [name for name in names if name in mass._data and mass._data[name].isSet()]
+    if len(used) > 1:
+        problem = mass.fault(f"has both '{used[0]}' and '{used[1]}': only '{used[0]}' counts.")
         complain(mass, problem, " Leave one of them out.")
-    return given[0] if given else names[0]
+    return used[0] if used else names[0]
 
 
 def overruled_fault(mass: Mass, data: Data, value: Any) -> SceneError:

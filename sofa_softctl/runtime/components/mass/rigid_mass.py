@@ -45,8 +45,7 @@ class RigidMass:
 
     def moment(self) -> np.ndarray:
         """Return the inertia matrix times mass [mass length^2], shape (3, 3)."""
-        moment: np.ndarray = self.mass * np.reshape(self.inertia, (3, 3))
-        return moment
+        return self.mass * np.reshape(self.inertia, (3, 3))
 
 
 class RigidMassData(DataType):

@@ -144,8 +144,7 @@ def element_sizes(points: np.ndarray, elements: np.ndarray, kind: str) -> np.nda
     """Return volume, area or length of the elements of a kind, shape (m,)."""
     if kind in _SIMPLICES:
         parts = [elements[:, part] for part in _SIMPLICES[kind]]
-        total: np.ndarray = np.sum([_simplex_sizes(points, part) for part in parts], axis=0)
-        return total
+        return np.sum([_simplex_sizes(points, part) for part in parts], axis=0)
     return _simplex_sizes(points, elements)
 
 
@@ -281,8 +280,7 @@ def element_matrix(kind: str, width: int) -> np.ndarray:
         matrix = 2.0 * np.eye(width)
         for a, b in _EDGES[kind]:
             matrix[a, b] = matrix[b, a] = 1.0
-    normalised: np.ndarray = matrix / matrix.sum()
-    return normalised
+    return matrix / matrix.sum()
 
 
 class DiagonalMass(TopologicalMass, LumpedMass):

@@ -1,4 +1,4 @@
-"""Files that components write and read: where they are, and numbers as SOFA writes them."""
+"""Files that components write and read: paths, and numbers as SOFA writes them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sofa_softctl.runtime.helper import repository
 from sofa_softctl.runtime.helper.message import complain
 
 _WITHOUT_DEVICES = "_softctl_without_devices"
-"""Mark of the root of a scene that only is a copy of another one: it must not write anything."""
+"""Attribute of the root of a scene that is a copy and must not write files."""
 
 
 _FILES = "_softctl_files"
-"""Files that are written in a run, with the paths of their writers, kept at the root."""
+"""Attribute of the root: the files written in a run, with the paths of their writers."""
 
 
 class FileComponent(Component):
     """Reads or writes a file at the events of a step.
 
-    A relative name is meant from the folder in which the scene was built, which is its own.
+    A relative name starts at the folder in which the scene was built.
     """
 
     category: ClassVar[str] = "controller"
@@ -32,20 +32,20 @@ class FileComponent(Component):
 
     _folder = ""
     first = True
-    """Whether nothing was written in this run to the file that it claimed last."""
+    """True if this run has not yet written to the file that it claimed last."""
 
     def added(self) -> None:
         """Remember the folder of the scene."""
         self._folder = os.getcwd()
 
     def path_of(self, name: str) -> str:
-        """Where a file is to be written."""
+        """Return the path to write a file to."""
         return os.path.join(self._folder, name)
 
     def claims(self, path: str) -> bool:
-        """Take a file for itself, once a run; False, with a warning, where another one writes it.
+        """Claim a file for this run; warn and return False if another component writes it.
 
-        `first` is then whether nothing was written to it in this run.
+        Sets `first`.
         """
         assert self._context is not None
         owners: dict[str, str] = self._context.getRoot().__dict__.setdefault(_FILES, {})
@@ -63,20 +63,20 @@ class FileComponent(Component):
         return False
 
     def find(self, name: str) -> str:
-        """Where a file is read from: the scene's folder, or those of DataRepository."""
+        """Return the path to read a file from: the scene's folder or a DataRepository's."""
         path = self.path_of(name)
         return path if os.path.exists(path) else repository.data.getFile(name)
 
     @property
     def writes(self) -> bool:
-        """Whether it may write: a copy of a scene, made to be computed with, must not."""
+        """True if it may write: a copy of a scene for computations must not."""
         return (
             self._context is not None and _WITHOUT_DEVICES not in self._context.getRoot().__dict__
         )
 
     @property
-    def now(self) -> float:
-        """Simulated time."""
+    def current_time(self) -> float:
+        """Simulated time [time]."""
         assert self._context is not None
         return float(self._context.time.get())
 
@@ -87,11 +87,11 @@ class FileComponent(Component):
         return float(self._context.dt.get())
 
 
-def spelt(value: float) -> str:
-    """A number as SOFA writes it into files: six digits."""
+def spell(value: float) -> str:
+    """Return a number as SOFA writes it into files: six digits."""
     return f"{value:.6g}"
 
 
-def spelt_all(values: Any) -> str:
-    """Numbers as SOFA writes them into files, between blanks."""
-    return " ".join(map(spelt, np.asarray(values).ravel().tolist()))
+def spell_all(values: Any) -> str:
+    """Return numbers as SOFA writes them into files, separated by blanks."""
+    return " ".join(map(spell, np.asarray(values).ravel().tolist()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sofa_softctl.runtime.components.playback.files import FileComponent, spelt, spelt_all
+from sofa_softctl.runtime.components.playback.files import FileComponent, spell, spell_all
 from sofa_softctl.runtime.core.data.types import Bool, Color, Integers, Real, Text
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.message import complain
@@ -19,7 +19,7 @@ _FILES = {
 class Monitor(FileComponent):
     """Writes a line of each file at the end of each step: the time, then the nodes' numbers.
 
-    Of the plugin SofaValidation, which is no longer part of SOFA.
+    From the plugin SofaValidation, which SOFA does not include any more.
     """
 
     indices = Integers([], "Nodes; all by default.")
@@ -44,7 +44,7 @@ class Monitor(FileComponent):
     _paths: dict[str, str]
 
     def init(self) -> None:
-        """Begin the files."""
+        """Start the files."""
         self._paths = {}
         self._state: Any = self._context.find_upward("state") if self._context else None
         if self._state is None:
@@ -55,11 +55,11 @@ class Monitor(FileComponent):
     def _begin(self) -> None:
         nodes = self._nodes()
         base = self.path_of(self.fileName.get() or self.getName())
-        for what, (ending, name, words) in _FILES.items():
-            if not self._data[f"Export{what}"].get() or not self.claims(f"{base}{ending}"):
+        for quantity, (ending, name, words) in _FILES.items():
+            if not self._data[f"Export{quantity}"].get() or not self.claims(f"{base}{ending}"):
                 continue
             self._paths[name] = f"{base}{ending}"
-            if not self.first:  # in reinit(): the file goes on
+            if not self.first:  # in reinit(): the file continues
                 continue
             try:
                 with open(f"{base}{ending}", "w", encoding="ascii") as file:
@@ -72,11 +72,11 @@ class Monitor(FileComponent):
 
     def _nodes(self) -> list[int]:
         count = self._state.count
-        given: list[int] = self.indices.get().tolist() or list(range(count))
-        wrong = [node for node in given if not 0 <= node < count]
+        nodes: list[int] = self.indices.get().tolist() or list(range(count))
+        wrong = [node for node in nodes if not 0 <= node < count]
         if wrong:
             raise self.fault(f"has node {wrong[0]} in 'indices', but there are {count} nodes.")
-        return given
+        return nodes
 
     def handle(self, event: Event) -> None:
         """Write a line at the end of a step."""
@@ -85,4 +85,4 @@ class Monitor(FileComponent):
         for name, path in self._paths.items():
             rows = self._state._data[name].get()[self._nodes()]
             with open(path, "a", encoding="ascii") as file:
-                file.write("\t".join([spelt(self.now), *map(spelt_all, rows)]) + "\t\n")
+                file.write("\t".join([spell(self.current_time), *map(spell_all, rows)]) + "\t\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.components.playback.files import FileComponent, spelt, spelt_all
+from sofa_softctl.runtime.components.playback.files import FileComponent, spell, spell_all
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Text
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.message import complain, not_negative
@@ -23,7 +23,7 @@ _VECTORS = {
 class WriteState(FileComponent):
     """Writes the state of its node at the start of steps, as `ReadState` reads it.
 
-    Without `time` in every step; with `time` at these times; with `period` from the first time on.
+    Without `time` at every step; with `time` at these times; with `period` from the first time on.
     """
 
     filename = Text("", "File; compressed if it ends with .gz.", follows="reinit")
@@ -32,24 +32,24 @@ class WriteState(FileComponent):
     writeV = Bool(False, "Write velocities.")
     writeF = Bool(False, "Write forces.")
     time = Reals([], "Times at which to write.", unit="time", follows="reinit")
-    period = Real(0.0, "Time between writings after the first.", unit="time", follows="reinit")
+    period = Real(0.0, "Time between outputs after the first.", unit="time", follows="reinit")
     DOFsX = Integers([], "Unused.")
     DOFsV = Integers([], "Unused.")
     stopAt = Real(0.0, "Stop once the kinetic energy changes by less.", unit="energy")
-    keperiod = Real(0.0, "Time between looks at the kinetic energy.", unit="time")
+    keperiod = Real(0.0, "Time between checks of the kinetic energy.", unit="time")
 
     _path = ""
-    """The file; empty where nothing is written."""
+    """The file, or "" if nothing is written."""
 
     def init(self) -> None:
-        """Empty the file and settle the times."""
+        """Empty the file and compute the times."""
         not_negative(self, "stopAt", 0.0)
         self._path = ""
         self._state: Any = self._context.find_upward("state") if self._context else None
-        self._periodic = self.period.isSet() or not self.time.isSet()
+        self._is_periodic = self.period.isSet() or not self.time.isSet()
         self._times = list(self.time.get()) if self.time.isSet() else [0.0]
         self._period = self.period.get() if self.period.isSet() else self.dt
-        if self._periodic:
+        if self._is_periodic:
             self._times = self._times[:1] or [0.0]
             self.time.set(np.array(self._times))
             self.period.set(self._period)
@@ -62,7 +62,7 @@ class WriteState(FileComponent):
             self._begin(self.path_of(self.filename.get()))
 
     def _begin(self, path: str) -> None:
-        """Empty the file, unless it was begun in this run."""
+        """Empty the file, unless this run has started it already."""
         if not self.claims(path):
             return
         try:
@@ -72,24 +72,24 @@ class WriteState(FileComponent):
             complain(self, self.fault(f"cannot write '{path}' ({error.strerror})."))
 
     def reset(self) -> None:
-        """Begin with the first time again; the file goes on."""
-        self._next, self._last, self._stopped = 0, 0.0, False
-        self._look, self._energy = self.keperiod.get(), 0.0
+        """Restart at the first time; the file continues."""
+        self._next, self._last, self._is_stopped = 0, 0.0, False
+        self._next_energy_check, self._energy = self.keperiod.get(), 0.0
 
     def reinit(self) -> None:
-        """Begin with the first time again, in the same file or a new 'filename'."""
+        """Restart at the first time, in the same file or a new 'filename'."""
         self.init()
 
     def handle(self, event: Event) -> None:
-        """Write at the start of a step whose time has come."""
+        """Write at the start of a step if it is time."""
         if event["type"] != "AnimateBeginEvent" or not self.listening.get():
             return
-        if not self._path or self._state is None or self._stopped:
+        if not self._path or self._state is None or self._is_stopped:
             return
-        now = self.now
-        if self.stopAt.get() and now > self._look:
-            self._look_at_energy()
-        if self._is_time(now):  # once more in the step that ends it, as in SOFA
+        now = self.current_time
+        if self.stopAt.get() and now > self._next_energy_check:
+            self._check_energy()
+        if self._is_time(now):  # also in the step that stops it, as in SOFA
             self._write(now)
 
     def _is_time(self, now: float) -> bool:
@@ -100,12 +100,12 @@ class WriteState(FileComponent):
             self._next += 1
             return True
         due = self._last + self._period
-        if not self._periodic or (now <= due and abs(now - due) >= 0.1 * self.dt):
+        if not self._is_periodic or (now <= due and abs(now - due) >= 0.1 * self.dt):
             return False
         self._last += self._period
         return True
 
-    def _look_at_energy(self) -> None:
+    def _check_energy(self) -> None:
         mass: Any = self._context.getMass() if self._context else None
         if mass is None:
             raise self.fault("needs a mass in its node for 'stopAt', to know the kinetic energy.")
@@ -113,16 +113,16 @@ class WriteState(FileComponent):
         product = np.zeros_like(v)
         mass.add_product(product, v, 0.5)
         energy = float((product * v).sum())
-        self._stopped = abs(energy - self._energy) < self.stopAt.get()
-        if not self._stopped:
+        self._is_stopped = abs(energy - self._energy) < self.stopAt.get()
+        if not self._is_stopped:
             self._energy = energy
-            self._look += self.keperiod.get()
+            self._next_energy_check += self.keperiod.get()
 
     def _write(self, now: float) -> None:
-        lines = [f"T= {spelt(now)}\n"]
+        lines = [f"T= {spell(now)}\n"]
         for flag, (letter, name) in _VECTORS.items():
             if self._data[flag].get():
-                lines.append(f"  {letter}= {spelt_all(self._state._data[name].get())}\n")
+                lines.append(f"  {letter}= {spell_all(self._state._data[name].get())}\n")
         opened = gzip.open if self._path.endswith(".gz") else open
         with opened(self._path, "at", encoding="ascii") as file:
             file.writelines(lines)

@@ -1,4 +1,4 @@
-"""Base class of projective constraints on chosen nodes."""
+"""Base class of projective constraints on some nodes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from sofa_softctl.runtime.helper import message
 
 
 class NodeConstraint(ProjectiveConstraint):
-    """Acts on `indices`; their rows of the matrix are identity, and no force moves them."""
+    """Acts on `indices`, whose rows of the matrix are identity; forces do not move them."""
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3", "Rigid3", "Vec1")
     matrix_rows: ClassVar[bool] = True
-    """Whether the rows of its nodes are identity."""
+    """True if the rows of its nodes are identity."""
     _has_released = False
-    """Whether a warning said that its nodes are free."""
+    """True after a warning that its nodes are free."""
 
     indices = Integers([0], "Nodes on which it acts.", of="node")
     topology = LinkType("Unused: the mesh does not change.")
@@ -32,12 +32,12 @@ class NodeConstraint(ProjectiveConstraint):
         """Check the nodes.
 
         Raises:
-            SceneError: one of them does not exist.
+            SceneError: a node does not exist.
         """
         self.nodes()
 
     def refuse_direct_solver(self) -> None:
-        """SceneError where the system's matrix is needed, which does not know of the constraint."""
+        """Raise SceneError for a direct solver, whose matrix ignores the constraint."""
         solver = self._context.find_upward("linear solver") if self._context is not None else None
         if isinstance(solver, DirectLinearSolver):
             raise self.fault(
@@ -46,13 +46,13 @@ class NodeConstraint(ProjectiveConstraint):
             )
 
     def nodes(self) -> np.ndarray:
-        """The nodes, all of which exist."""
+        """Return the nodes, after a check that they exist."""
         return self.checked(self.indices.get())
 
-    def mask(self, chosen: bool = True) -> np.ndarray:
-        """True at all numbers of its nodes, where they are chosen at all."""
+    def mask(self, active: bool = True) -> np.ndarray:
+        """Return True for all numbers of its nodes, if `active`."""
         mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
-        if chosen:
+        if active:
             mask[self.nodes()] = True
         return mask
 

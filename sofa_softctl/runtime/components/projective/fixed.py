@@ -1,4 +1,4 @@
-"""Nodes that are fixed, in part or whole; bodies whose motion or rotation is held."""
+"""Nodes that are fixed in some or all directions; bodies with fixed motion or rotation."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 
 
 class FixedProjectiveConstraint(NodeConstraint):
-    """Holds nodes: their rows of the system are identity and their velocity does not change.
+    """Fixes nodes: their rows of the system are identity, and their velocity does not change.
 
-    A held node that has a velocity keeps it under DefaultAnimationLoop, as in SOFA.
+    As in SOFA, a fixed node with a velocity keeps it under DefaultAnimationLoop.
     """
 
     aliases = ("FixedConstraint",)
 
-    indices = Integers([0], "Nodes that are held.", of="node")
-    fixAll = Bool(False, "Hold all nodes.")
-    activate_projectVelocity = Bool(False, "Also clear the velocity of held nodes.")
-    showObject = Bool(True, "Draw the held nodes.")
+    indices = Integers([0], "Nodes to fix.", of="node")
+    fixAll = Bool(False, "Fix all nodes.")
+    activate_projectVelocity = Bool(False, "Also clear the velocity of fixed nodes.")
+    showObject = Bool(True, "Draw the fixed nodes.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
 
     def init(self) -> None:
         """Check the nodes."""
-        self._seen: tuple[int, ...] = ()
-        given, count = self.indices.get(), self.state.count
-        exists = (given >= 0) & (given < count)
+        self._input_counters: tuple[int, ...] = ()
+        indices, count = self.indices.get(), self.state.count
+        exists = (indices >= 0) & (indices < count)
         if not exists.all():
-            problem = f"has {given[~exists][0]} in 'indices', but there are {count} nodes."
+            problem = f"has {indices[~exists][0]} in 'indices', but there are {count} nodes."
             complain(self, self.fault(problem), " What does not exist is left out, as in SOFA.")
-            self.indices.set(given[exists])
+            self.indices.set(indices[exists])
         self.fixed()
 
     @override
     def fixed(self) -> np.ndarray:
-        seen = tuple(data.getCounter() for data in self._sources())
-        if seen != self._seen:
+        counters = tuple(data.getCounter() for data in self._sources())
+        if counters != self._input_counters:
             nodes = self.nodes()
             self._mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
             self._mask[slice(None) if self.fixAll.get() else nodes] = self._directions()
-            self._seen = tuple(data.getCounter() for data in self._sources())
+            self._input_counters = tuple(data.getCounter() for data in self._sources())
         return self._mask
 
     @override
@@ -54,7 +54,7 @@ class FixedProjectiveConstraint(NodeConstraint):
         return fixed
 
     def check_differentiable(self) -> None:
-        """See ProjectiveConstraint: what is held stays so."""
+        """Accept: fixed nodes stay fixed."""
 
     def _sources(self) -> tuple[Data, ...]:
         return (self.indices, self.fixAll)
@@ -69,14 +69,12 @@ class FixedProjectiveConstraint(NodeConstraint):
 
 
 class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
-    """Holds nodes in some directions."""
+    """Fixes nodes in some directions."""
 
     aliases = ("PartialFixedConstraint",)
 
-    fixedDirections = Bools(
-        (3, 6, 1), [1, 1, 1], "Directions in which the nodes are held; six for bodies."
-    )
-    projectVelocity = Bool(False, "Also clear the velocity of held directions.")
+    fixedDirections = Bools((3, 6, 1), [1, 1, 1], "Directions to fix; six for bodies.")
+    projectVelocity = Bool(False, "Also clear the velocity of fixed directions.")
 
     def _sources(self) -> tuple[Data, ...]:
         return (self.indices, self.fixAll, self.fixedDirections)
@@ -84,16 +82,15 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
     def _directions(self) -> np.ndarray:
         if self.activate_projectVelocity.get():
             complain(self, self.fault("reads projectVelocity, not activate_projectVelocity."))
-        given, width = self.fixedDirections.get(), self.state.deriv_size
-        if self.fixedDirections.isSet() and len(given) != width:
+        values, width = self.fixedDirections.get(), self.state.deriv_size
+        if self.fixedDirections.isSet() and len(values) != width:
             raise self.fault(
-                f"has {len(given)} 'fixedDirections', but a node of {self.state.describe()} "
+                f"has {len(values)} 'fixedDirections', but a node of {self.state.describe()} "
                 f"({self.state.getTemplateName()}) moves in {width}."
             )
-        if len(given) != width:
+        if len(values) != width:
             self.fixedDirections.set(np.ones(width, dtype=bool))
-        directions: np.ndarray = self.fixedDirections.get()
-        return directions
+        return self.fixedDirections.get()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
@@ -102,21 +99,21 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
 
 
 class FixedTranslationProjectiveConstraint(NodeConstraint):
-    """Holds bodies, their rotations too, as SOFA's does; the matrix does not know of it.
+    """Fixes bodies, including rotations, as in SOFA; the matrix ignores it.
 
-    So a direct solver lets other bodies pull them by a force field that couples them.
+    With a direct solver, force fields that couple them to other bodies thus pull them.
     """
 
     acts_on = ("Rigid3",)
     aliases = ("FixedTranslationConstraint",)
     matrix_rows = False
 
-    fixAll = Bool(False, "Hold all bodies.")
+    fixAll = Bool(False, "Fix all bodies.")
     coordinates = Integers([], "Unused, as in SOFA.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
 
     def init(self) -> None:
-        """Check the nodes, and warn of what its name does not say."""
+        """Check the nodes, and warn that rotations are fixed as well."""
         super().init()
         message.warning(
             self,
@@ -131,10 +128,10 @@ class FixedTranslationProjectiveConstraint(NodeConstraint):
 
 
 class FixedRotationProjectiveConstraint(NodeConstraint):
-    """After each step takes back the rotations of all bodies about some axes of space.
+    """Reverts the rotations of all bodies about some axes of space after each step.
 
-    The rotation since init is split into rotations about x, y and z, of which those about the named
-    axes become again what they were at init. Forces and velocities stay as they are.
+    The rotation is split into rotations about x, y and z; about the named axes it becomes the
+    initial one. Forces and velocities do not change.
     """
 
     acts_on = ("Rigid3",)
@@ -148,29 +145,29 @@ class FixedRotationProjectiveConstraint(NodeConstraint):
     drawSize = Real(0.0, "Unused.")
 
     def init(self) -> None:
-        """Remember the bodies' orientations."""
-        self._first = self.state.position.get()[:, 3:].copy()
+        """Store the bodies' orientations."""
+        self._initial_orientations = self.state.position.get()[:, 3:].copy()
 
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint: nothing is held."""
+        """Return False for all numbers: nothing is fixed."""
         return self.mask(False)
 
     @override
     def project_position(self, position: np.ndarray) -> None:
-        for i, first in enumerate(self._first):
-            rest, before = position[i, 3:].copy(), first
-            kept = np.array([0.0, 0.0, 0.0, 1.0])
+        for i, first in enumerate(self._initial_orientations):
+            turn, initial = position[i, 3:].copy(), first
+            twists = np.array([0.0, 0.0, 0.0, 1.0])
             for axis, name in enumerate("XYZ"):
                 if self._data[f"Fixed{name}Rotation"].get():
-                    rest = _twist_and_swing(rest, axis)[1]
-                    twist, before = _twist_and_swing(before, axis)
-                    kept = rigid.product(twist, kept)
-            position[i, 3:] = rigid.product(rest, kept)
+                    turn = _twist_and_swing(turn, axis)[1]
+                    twist, initial = _twist_and_swing(initial, axis)
+                    twists = rigid.product(twist, twists)
+            position[i, 3:] = rigid.product(turn, twists)
         self.state.position.touch()
 
 
 def _twist_and_swing(q: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """The part of a rotation q about an axis, and what is left: q = swing twist."""
+    """Split a rotation q into a twist about an axis and a swing: q = swing twist."""
     twist = np.zeros(4)
     twist[axis], twist[3] = q[axis], q[3]
     if not twist.any():

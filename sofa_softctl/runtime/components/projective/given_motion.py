@@ -1,4 +1,4 @@
-"""Nodes on given trajectories: oscillations, affine maps, velocities along times."""
+"""Nodes on prescribed trajectories: oscillations, affine maps, velocities over time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 class OscillatorProjectiveConstraint(NodeConstraint):
     """x = mean + amplitude sin(pulsation t + phase), for each of some nodes.
 
-    The mean of a body is a position with its quaternion, the amplitude a motion: along x, y, z,
-    then about them. It takes an iterative linear solver.
+    The mean of a body is a position and a quaternion, the amplitude a motion along x, y, z, then
+    about them. It needs an iterative linear solver.
     """
 
     aliases = ("OscillatorConstraint",)
@@ -30,34 +30,34 @@ class OscillatorProjectiveConstraint(NodeConstraint):
         """Check the numbers.
 
         Raises:
-            SceneError: there are not nine for each point, or a node does not exist.
+            SceneError: there are not nine numbers per point, or a node does not exist.
         """
         width = self.state.coord_size + self.state.deriv_size + 3
-        given = self.oscillators.get()
-        if len(given) % width:
-            raise self.fault(f"takes {width} numbers for each node, got {len(given)} in all.")
-        self._given = given.reshape(-1, width)
+        numbers = self.oscillators.get()
+        if len(numbers) % width:
+            raise self.fault(f"takes {width} numbers for each node, got {len(numbers)} in all.")
+        self._rows = numbers.reshape(-1, width)
         super().init()
         self.refuse_direct_solver()
 
     @override
     def nodes(self) -> np.ndarray:
-        self.indices.set(self._given[:, 0].astype(np.int64))
+        self.indices.set(self._rows[:, 0].astype(np.int64))
         return super().nodes()
 
     def _parts(self) -> tuple[np.ndarray, ...]:
         first = 1 + self.state.coord_size
         last = first + self.state.deriv_size
-        _, mean, amplitude, rate, phase = np.split(self._given, [1, first, last, last + 1], axis=1)
+        _, mean, amplitude, rate, phase = np.split(self._rows, [1, first, last, last + 1], axis=1)
         return mean, amplitude, rate, phase
 
     @override
     def project_position(self, position: np.ndarray) -> None:
         mean, amplitude, rate, phase = self._parts()
-        moved = np.empty_like(mean)
+        x = np.empty_like(mean)
         motion = amplitude * np.sin(rate * self.time() + phase)
-        self.state.kind.advance(mean, motion, 1.0, moved)
-        position[self.nodes()] = moved
+        self.state.kind.advance(mean, motion, 1.0, x)
+        position[self.nodes()] = x
         self.state.position.touch()
 
     @override
@@ -68,21 +68,22 @@ class OscillatorProjectiveConstraint(NodeConstraint):
 
 
 class AffineMovementProjectiveConstraint(NodeConstraint):
-    """Moves nodes on straight lines from their first places x0 to rotation x0 + translation.
+    """Moves nodes on straight lines from initial positions x0 to rotation x0 + translation.
 
-    From beginConstraintTime to endConstraintTime; velocities are cleared, and no force moves the
-    nodes, at any time. It takes an iterative linear solver. Bodies rotate at the end only.
+    The motion lasts from beginConstraintTime to endConstraintTime; at any time, velocities are
+    cleared and forces do not move the nodes. It needs an iterative linear solver. Bodies rotate
+    only at the end.
     """
 
     acts_on = ("Vec3", "Rigid3")
     aliases = ("AffineMovementConstraint",)
     matrix_rows = False
 
-    indices = Integers([], "Nodes that are moved.", of="node")
+    indices = Integers([], "Nodes to move.", of="node")
     meshIndices = Integers([], "Unused.")
-    beginConstraintTime = Real(0.0, "When the movement begins.", unit="time")
-    endConstraintTime = Real(20.0, "When it ends.", unit="time")
-    rotation = Matrix(9, [0.0] * 9, "Matrix that is applied to the places of points, by rows.")
+    beginConstraintTime = Real(0.0, "Start of the movement.", unit="time")
+    endConstraintTime = Real(20.0, "End of the movement.", unit="time")
+    rotation = Matrix(9, [0.0] * 9, "Matrix that is applied to positions of points, by rows.")
     quaternion = Vector(4, [0.0, 0.0, 0.0, 1.0], "Rotation that is applied to bodies.")
     translation = Vector(3, [0.0, 0.0, 0.0], "Translation.", unit="length")
     drawConstrainedPoints = Bool(False, "Draw the nodes.")
@@ -98,7 +99,7 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
         self._first: np.ndarray | None = None
 
     def _last(self, first: np.ndarray) -> np.ndarray:
-        """Where the nodes end."""
+        """Return the final positions of the nodes."""
         last = first.copy()
         if self.state.kind.name == "Rigid3":
             rotation = self.quaternion.get()[None]
@@ -139,10 +140,10 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
 class LinearVelocityProjectiveConstraint(NodeConstraint):
     """Moves nodes with `velocities`, interpolated between their `keyTimes`.
 
-    Every step adds dt times the velocity at its start, the initialisation too. After the last time
-    nodes are free, or with continueAfterEnd go on with the last velocity. With `coordinates` only
-    these numbers of a node are given; forces move none of the others, as in SOFA. Of bodies these
-    are numbers of the velocity (0 to 5), and of the position those of the same place, as there.
+    Every step, and the initialisation, adds dt times the velocity at its start. After the last time
+    nodes are free, or with continueAfterEnd keep the last velocity. `coordinates` limits this to
+    some numbers of a node; as in SOFA, forces do not move the others. For bodies they are indices
+    in the velocity (0 to 5), and as there the same indices in the position.
     """
 
     aliases = ("LinearVelocityConstraint",)
@@ -150,15 +151,15 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
     keyTimes = Reals([0.0], "Times of `velocities`, ascending.", unit="time")
     velocities = Derivs([], "Velocities at the `keyTimes`.", unit="length/time")
     coordinates = Integers(
-        [], "Numbers of a node's velocity that are given; all when empty.", of="coordinate"
+        [], "Indices in a node's velocity to prescribe; all by default.", of="coordinate"
     )
-    continueAfterEnd = Bool(False, "Go on with the last velocity after the last time.")
+    continueAfterEnd = Bool(False, "Keep the last velocity after the last time.")
 
     def init(self) -> None:
         """Check nodes and times.
 
         Raises:
-            SceneError: a node does not exist, or there is not one velocity for each time.
+            SceneError: a node does not exist, or there is not one velocity per time.
         """
         super().init()
         if not self.velocities.isSet():
@@ -172,68 +173,67 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         return (size, "numbers in a velocity") if of == "coordinate" else super().range_of(of)
 
     def reset(self) -> None:
-        """Start from the first position again."""
+        """Restart at the initial position."""
         self._last: np.ndarray | None = None
 
-    def _now(self) -> np.ndarray | None:
-        """The velocity of this moment; None where nodes are free."""
-        times, given = self.check_times("keyTimes", "velocities")
+    def _present_velocity(self) -> np.ndarray | None:
+        """Return the present velocity, or None if nodes are free."""
+        times, velocities = self.check_times("keyTimes", "velocities")
         time = self.time()
         if not len(times) or times[0] == times[-1] or time < times[0]:
             return None
         if time > times[-1]:
             if self.continueAfterEnd.get():
-                return given[-1]
+                return velocities[-1]
             self.warn_of_release(float(times[-1]))
             return None
         if time == times[-1]:
-            return given[-1]
+            return velocities[-1]
         k = int(np.argmax(times > time)) - 1
-        part = (time - times[k]) / (times[k + 1] - times[k])
-        now: np.ndarray = (given[k + 1] - given[k]) * part + given[k]
-        return now
+        fraction = (time - times[k]) / (times[k + 1] - times[k])
+        return (velocities[k + 1] - velocities[k]) * fraction + velocities[k]
 
     @override
     def fixed(self) -> np.ndarray:
-        return self.mask(self._now() is not None)
+        return self.mask(self._present_velocity() is not None)
 
     @override
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
         return fixed
 
     def _axes(self) -> np.ndarray:
-        given = self.coordinates.get()
-        return given if len(given) else np.arange(self.state.deriv_size)
+        axes = self.coordinates.get()
+        return axes if len(axes) else np.arange(self.state.deriv_size)
 
     @override
     def project_position(self, position: np.ndarray) -> None:
         if self._last is None:
             self._last = position.copy()
-        now = self._now()
-        if now is None:
+        v = self._present_velocity()
+        if v is None:
             return
         assert self._context is not None
         dt, nodes = self._context.dt.get(), self.nodes()
         last = self._last[nodes]
-        # SOFA moves nodes that are named twice a second time
+        # SOFA moves nodes that are named twice for a second time
         times = np.bincount(nodes)[nodes] if keeps_sofa_defects() else np.ones(len(nodes))
         if len(self.coordinates.get()):
-            for axis in self._axes():  # in SOFA all but the first start where forces led
-                position[nodes, axis] = last[:, axis] + now[axis] * dt * times
+            for axis in self._axes():  # in SOFA all but the first start from other positions
+                position[nodes, axis] = last[:, axis] + v[axis] * dt * times
                 last = position[nodes]
         else:
-            moved = np.empty_like(last)
-            self.state.kind.advance(last, times[:, None] * now, dt, moved)
-            position[nodes] = moved
+            x = np.empty_like(last)
+            self.state.kind.advance(last, times[:, None] * v, dt, x)
+            position[nodes] = x
         self._last[nodes] = position[nodes]
         self.state.position.touch()
 
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
-        now = self._now()
-        if now is not None:
+        v = self._present_velocity()
+        if v is not None:
             for axis in self._axes():
-                velocity[self.nodes(), axis] = now[axis]
+                velocity[self.nodes(), axis] = v[axis]
             self.state.velocity.touch()
 
     @override

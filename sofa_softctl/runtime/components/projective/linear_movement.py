@@ -1,4 +1,4 @@
-"""Nodes that move along given paths."""
+"""Nodes that move along prescribed paths."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from sofa_softctl.runtime.mesh.rotation import quaternion_zyx
 class LinearMovementProjectiveConstraint(NodeConstraint):
     """Moves nodes by `movements`, interpolated between their `keyTimes`.
 
-    A movement is relative to the first position, or with relativeMovements=False the position
-    itself; of bodies it is a translation, then angles about x, y and z. After a step nodes are
-    where they belong at its start, and with the velocity of that moment. Before the first time and
-    from the last on nothing moves them; a direct solver's matrix still has identity rows for them
-    then, so that SOFA, and this, take a force for an acceleration: give times to the end.
+    A movement is relative to the initial position, or with relativeMovements=False the position
+    itself; for bodies it is a translation, then angles about x, y and z. A step moves nodes to the
+    positions at its start, with the velocity at that time. Before the first time and from the last
+    time on nothing moves them, but a direct solver's matrix still has identity rows for them, so
+    that SOFA, and this class, treat a force as an acceleration: give times up to the end.
     """
 
     aliases = ("LinearMovementConstraint",)
 
     keyTimes = Reals([0.0], "Times of `movements`, ascending.", unit="time")
     movements = Derivs([], "Movements at the `keyTimes`.", unit="length")
-    relativeMovements = Bool(True, "Movements are relative to the first position.")
+    relativeMovements = Bool(True, "Movements are relative to the initial position.")
     showMovement = Bool(False, "Draw the movement.")
 
     def init(self) -> None:
         """Check nodes and times.
 
         Raises:
-            SceneError: a node does not exist, or there is not one movement for each time.
+            SceneError: a node does not exist, or there is not one movement per time.
         """
         super().init()
         self._x0: np.ndarray | None = None
@@ -43,7 +43,7 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         self.check_times("keyTimes", "movements")
 
     def span(self) -> Span | None:
-        """Between which times it is."""
+        """Return the span of the present time, or None."""
         times, movements = self.check_times("keyTimes", "movements")
         span = span_at(self.time(), times, movements)
         if span is None and len(times) > 1 and self.time() >= times[-1]:
@@ -65,18 +65,18 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         movement = span.first + (span.last - span.first) * t
         nodes = self.nodes()
         if self.state.kind.name == "Rigid3":
-            rotation = between(span.first[3:], span.last[3:], t)
-            self._place_bodies(position, nodes, movement[:3], rotation)
+            rotation = interpolate_rotation(span.first[3:], span.last[3:], t)
+            self._set_bodies(position, nodes, movement[:3], rotation)
         else:
-            self._place(position, nodes, movement)
+            self._set_points(position, nodes, movement)
         self.state.position.touch()
 
-    def _place(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:
+    def _set_points(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:
         assert self._x0 is not None
         relative = self.relativeMovements.get()
         position[nodes] = self._x0[nodes] + movement if relative else movement
 
-    def _place_bodies(
+    def _set_bodies(
         self, position: np.ndarray, nodes: np.ndarray, shift: np.ndarray, rotation: np.ndarray
     ) -> None:
         assert self._x0 is not None
@@ -105,13 +105,13 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
 class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstraint):
     """Moves nodes in some directions, as LinearMovementProjectiveConstraint does in all.
 
-    As in SOFA the velocity is that of the movement in every direction, moved or not, and bodies
-    move in all.
+    As in SOFA, the velocity is the movement's in every direction, moved or not, and bodies move in
+    all directions.
     """
 
     aliases = ("PartialLinearMovementConstraint",)
 
-    movedDirections = Bools((3, 6, 1), [1, 1, 1], "Directions in which nodes are moved.")
+    movedDirections = Bools((3, 6, 1), [1, 1, 1], "Directions in which nodes move.")
     linearMovementBetweenNodesInIndices = Bool(False, "Not supported: only False.", follows="start")
     mainIndice = UInt(0, "Unused.")
     minDepIndice = UInt(0, "Unused.")
@@ -128,23 +128,23 @@ class PartialLinearMovementProjectiveConstraint(LinearMovementProjectiveConstrai
         super().init()
 
     def _directions(self) -> np.ndarray:
-        given, width = self.movedDirections.get(), self.state.deriv_size
-        if self.movedDirections.isSet() and len(given) != width:
-            raise self.fault(f"has {len(given)} 'movedDirections', but a node moves in {width}.")
-        return given if len(given) == width else np.ones(width, dtype=bool)
+        moved, width = self.movedDirections.get(), self.state.deriv_size
+        if self.movedDirections.isSet() and len(moved) != width:
+            raise self.fault(f"has {len(moved)} 'movedDirections', but a node moves in {width}.")
+        return moved if len(moved) == width else np.ones(width, dtype=bool)
 
     @override
-    def mask(self, chosen: bool = True) -> np.ndarray:
-        return super().mask(chosen) & self._directions()
+    def mask(self, active: bool = True) -> np.ndarray:
+        return super().mask(active) & self._directions()
 
-    def _place(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:
+    def _set_points(self, position: np.ndarray, nodes: np.ndarray, movement: np.ndarray) -> None:
         assert self._x0 is not None
         for axis in np.flatnonzero(self._directions()):
             position[nodes, axis] = self._x0[nodes, axis] + movement[axis]
 
 
 class Span(NamedTuple):
-    """Two times that follow each other, and the values there."""
+    """Two successive times, and the values at them."""
 
     start: float
     end: float
@@ -153,17 +153,17 @@ class Span(NamedTuple):
 
 
 def span_at(time: float, times: np.ndarray, values: np.ndarray) -> Span | None:
-    """Where a time lies; None before the first and from the last on."""
+    """Return the span of a time, or None before the first time and from the last one on."""
     if not len(times) or not times[0] <= time < times[-1]:
         return None
     k = int(np.argmax(times > time)) - 1
     return Span(float(times[k]), float(times[k + 1]), values[k], values[k + 1])
 
 
-def between(first: np.ndarray, last: np.ndarray, t: float) -> np.ndarray:
-    """The rotation between two others, angles [rad] about x, y, z as Rz Ry Rx; a quaternion (4,).
+def interpolate_rotation(first: np.ndarray, last: np.ndarray, t: float) -> np.ndarray:
+    """Interpolate two rotations, angles [rad] about x, y, z as Rz Ry Rx, as a quaternion (4,).
 
-    As in SOFA the middle is taken, whatever t is, where they are closer than 0.002 rad.
+    As in SOFA, rotations closer than 0.002 rad give their middle for any t.
     """
     a, b = quaternion_zyx(np.degrees(first)), quaternion_zyx(np.degrees(last))
     cosine = float(a @ b)
@@ -172,7 +172,5 @@ def between(first: np.ndarray, last: np.ndarray, t: float) -> np.ndarray:
     half = np.arccos(cosine)
     sine = np.sqrt(1.0 - cosine * cosine)
     if abs(sine) < 0.001:
-        middle: np.ndarray = 0.5 * a + 0.5 * b
-        return middle
-    found: np.ndarray = a * (np.sin((1.0 - t) * half) / sine) + b * (np.sin(t * half) / sine)
-    return found
+        return 0.5 * a + 0.5 * b
+    return a * (np.sin((1.0 - t) * half) / sine) + b * (np.sin(t * half) / sine)

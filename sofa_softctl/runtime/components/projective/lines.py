@@ -15,7 +15,7 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 class ProjectingConstraint(NodeConstraint):
-    """Projects forces, velocities and positions of nodes; it takes an iterative linear solver."""
+    """Projects forces, velocities and positions of nodes; needs an iterative linear solver."""
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3",)
     matrix_rows = False
@@ -32,11 +32,11 @@ class ProjectingConstraint(NodeConstraint):
         self.refuse_direct_solver()
 
     def projection(self) -> np.ndarray:
-        """Matrix that is applied to forces and velocities, shape (3, 3)."""
+        """Return the matrix that is applied to forces and velocities, shape (3, 3)."""
         raise NotImplementedError
 
     def fixed(self) -> np.ndarray:
-        """See ProjectiveConstraint: no number alone."""
+        """Return False for all numbers: none is fixed."""
         return self.mask(False)
 
     @override
@@ -66,10 +66,10 @@ class LineProjectiveConstraint(ProjectingConstraint):
     aliases = ("ProjectToLineConstraint",)
 
     origin = Vector(3, [0.0, 0.0, 0.0], "A point of the line.", unit="length")
-    direction = Vector(3, [0.0, 0.0, 0.0], "Direction of the line; x when it is 0.")
+    direction = Vector(3, [0.0, 0.0, 0.0], "Direction of the line; x if it is 0.")
 
     def init(self) -> None:
-        """Make the direction a unit vector."""
+        """Normalise the direction."""
         super().init()
         self.direction.set(_unit(self.direction.get(), np.array([1.0, 0.0, 0.0])))
 
@@ -78,32 +78,32 @@ class LineProjectiveConstraint(ProjectingConstraint):
         n = self.direction.get()
         return np.outer(n, n)
 
-    def _starts(self) -> np.ndarray:
+    def _origins(self) -> np.ndarray:
         return self.origin.get()
 
     @override
     def project_position(self, position: np.ndarray) -> None:
-        nodes, n, start = self.nodes(), self.direction.get(), self._starts()
+        nodes, n, start = self.nodes(), self.direction.get(), self._origins()
         position[nodes] = start + n * ((position[nodes] - start) @ n)[:, None]
         self.state.position.touch()
 
 
 class DirectionProjectiveConstraint(LineProjectiveConstraint):
-    """Keeps each node on a line through its first place."""
+    """Keeps each node on a line through its initial position."""
 
     aliases = ("ProjectDirectionConstraint",)
 
     origin = Vector(3, [0.0, 0.0, 0.0], "Unused: each line goes through its node.", unit="length")
-    direction = Vector(3, [0.0, 0.0, 0.0], "Direction of the lines; 0 holds the nodes.")
+    direction = Vector(3, [0.0, 0.0, 0.0], "Direction of the lines; 0 fixes the nodes.")
 
     def init(self) -> None:
-        """Make the direction a unit vector, and remember where the nodes are."""
+        """Normalise the direction, and store the nodes' positions."""
         ProjectingConstraint.init(self)
         self.direction.set(_unit(self.direction.get(), np.zeros(3)))
-        self._first = self.state.position.get().copy()
+        self._initial = self.state.position.get().copy()
 
-    def _starts(self) -> np.ndarray:
-        return self._first[self.nodes()]
+    def _origins(self) -> np.ndarray:
+        return self._initial[self.nodes()]
 
 
 class PlaneProjectiveConstraint(ProjectingConstraint):
@@ -112,10 +112,10 @@ class PlaneProjectiveConstraint(ProjectingConstraint):
     aliases = ("ProjectToPlaneConstraint",)
 
     origin = Vector(3, [0.0, 0.0, 0.0], "A point of the plane.", unit="length")
-    normal = Vector(3, [0.0, 0.0, 0.0], "Normal of the plane; 0 leaves the nodes alone.")
+    normal = Vector(3, [0.0, 0.0, 0.0], "Normal of the plane; 0 has no effect.")
 
     def init(self) -> None:
-        """Make the normal a unit vector."""
+        """Normalise the normal."""
         super().init()
         self.normal.set(_unit(self.normal.get(), np.zeros(3)))
 
@@ -137,8 +137,8 @@ class PointProjectiveConstraint(NodeConstraint):
     acts_on = ("Vec3", "Vec1")
     aliases = ("ProjectToPointConstraint",)
 
-    point = Coord("Where the nodes are kept; the origin when it is not given.", unit="length")
-    fixAll = Bool(False, "Keep all nodes there.")
+    point = Coord("Point of the nodes; the origin by default.", unit="length")
+    fixAll = Bool(False, "Keep all nodes at the point.")
     drawSize = Real(0.0, "Size of the drawn nodes.")
 
     @override
@@ -146,7 +146,7 @@ class PointProjectiveConstraint(NodeConstraint):
         return np.arange(self.state.count) if self.fixAll.get() else super().nodes()
 
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint; fixAll does not count, as in SOFA."""
+        """Return True for rows of the `indices`; fixAll does not count, as in SOFA."""
         rows = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
         rows[super().nodes()] = True
         return rows
@@ -163,10 +163,10 @@ class PointProjectiveConstraint(NodeConstraint):
 
 
 class FixedPlaneProjectiveConstraint(ProjectingConstraint):
-    """Lets nodes move in planes alone, those through their places; their velocity is not changed.
+    """Lets nodes move only in planes through their positions, without changing their velocity.
 
-    The nodes are `indices`, and those with dmin < direction . x < dmax at init. With a direct
-    solver the direction must be that of an axis.
+    The nodes are `indices`, and all with dmin < direction . x < dmax at init. With a direct solver
+    the direction must be an axis.
     """
 
     acts_on = ("Vec3", "Rigid3")
@@ -174,14 +174,9 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
 
     indices = Integers([], "Nodes on which it acts.", of="node")
     direction = Vector(3, [0.0, 0.0, 0.0], "Normal of the planes, of length 1.")
-    dmin = Real(
-        0.0, "Least direction . x of nodes on which it acts.", unit="length", follows="start"
-    )
+    dmin = Real(0.0, "Smallest direction . x of nodes to choose.", unit="length", follows="start")
     dmax = Real(
-        0.0,
-        "Greatest direction . x; none are chosen so where it is dmin.",
-        unit="length",
-        follows="start",
+        0.0, "Largest direction . x; equal to dmin for none.", unit="length", follows="start"
     )
 
     def init(self) -> None:
@@ -192,19 +187,17 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         """
         n = self.direction.get()
         if abs(float(n @ n) - 1.0) > 1e-6:
-            problem = self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
+            fault = self.fault(f"needs a 'direction' of length 1, got {n.tolist()}.")
             complain(
-                self,
-                problem,
-                " It is taken as it is, as in SOFA, so that nodes leave their planes.",
+                self, fault, " It is taken as it is, as in SOFA, so that nodes leave their planes."
             )
         NodeConstraint.init(self)
         if (n != 0.0).sum() > 1:
             self.refuse_direct_solver()
         if self.dmin.get() != self.dmax.get():
             height = self.state.position.get()[:, :3] @ n
-            chosen = np.flatnonzero((height > self.dmin.get()) & (height < self.dmax.get()))
-            self.indices.set(np.concatenate([self.indices.get(), chosen]))
+            nodes = np.flatnonzero((height > self.dmin.get()) & (height < self.dmax.get()))
+            self.indices.set(np.concatenate([self.indices.get(), nodes]))
 
     @override
     def projection(self) -> np.ndarray:
@@ -213,17 +206,17 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
 
     @override
     def fixed(self) -> np.ndarray:
-        return self._along(np.abs(self.direction.get()) == 1.0)
+        return self._mask_axes(np.abs(self.direction.get()) == 1.0)
 
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """See ProjectiveConstraint; whatever its length is, the direction is held."""
-        return self._along(self.direction.get() != 0.0)
+        """Return True for the rows of the direction, of any length."""
+        return self._mask_axes(self.direction.get() != 0.0)
 
-    def _along(self, axes: np.ndarray) -> np.ndarray:
+    def _mask_axes(self, axes: np.ndarray) -> np.ndarray:
         mask = self.mask()
         mask[:, :3] &= axes
         mask[:, 3:] = False
         return mask
 
     def project_velocity(self, velocity: np.ndarray) -> None:
-        """See ProjectiveConstraint: it stays."""
+        """Change nothing."""

@@ -14,7 +14,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Integer
 from sofa_softctl.runtime.helper import message
 
 UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
-"""Factors between units of length that are tried where a region is empty."""
+"""Factors between units of length to try for the warning of an empty region [-]."""
 KINDS = {
     "edges": ("edgeIndices", "edgeOutIndices", "computeEdges"),
     "triangles": ("triangleIndices", "triangleOutIndices", "computeTriangles"),
@@ -22,36 +22,34 @@ KINDS = {
     "tetrahedra": ("tetrahedronIndices", "tetrahedronOutIndices", "computeTetrahedra"),
     "hexahedra": ("hexahedronIndices", "hexahedronOutIndices", "computeHexahedra"),
 }
-"""Of each kind of element: Data of the numbers inside and outside, and whether to look at them."""
+"""Data of the numbers inside and outside, and of the switch, for each kind of element."""
 
 
 class RegionOfInterest(Engine):
-    """Computes which nodes and elements lie inside.
+    """Computes the nodes and elements inside a shape.
 
-    Positions: those given, else the rest position of the node's state, else a loader's, else
-    those of a state above. Elements: those given, else those of the node's topology. Computed at
-    init, and again when they change; of a subclass's own Data only when its `inputs` name them.
+    Positions default to the rest position of the node's state, then to a loader's, then to the rest
+    position of a state above; elements to the node's topology. They are computed at init, and again
+    when these change, or Data of a subclass that its `inputs` name.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("position", *KINDS)
 
-    position = Coords([], "Points to look at.", unit="length", optional_link=True)
-    edges = Elements(2, [], "Edges to look at.", optional_link=True)
-    triangles = Elements(3, [], "Triangles to look at.", optional_link=True)
-    quads = Elements(4, [], "Quads to look at.", optional_link=True)
-    tetrahedra = Elements(4, [], "Tetrahedra to look at.", optional_link=True)
-    hexahedra = Elements(8, [], "Hexahedra to look at.", optional_link=True)
+    position = Coords([], "Points to test.", unit="length", optional_link=True)
+    edges = Elements(2, [], "Edges to test.", optional_link=True)
+    triangles = Elements(3, [], "Triangles to test.", optional_link=True)
+    quads = Elements(4, [], "Quads to test.", optional_link=True)
+    tetrahedra = Elements(4, [], "Tetrahedra to test.", optional_link=True)
+    hexahedra = Elements(8, [], "Hexahedra to test.", optional_link=True)
     strict = Bool(
-        True,
-        "Elements with all vertices inside; otherwise those whose centre is.",
-        follows="reinit",
+        True, "Elements with all vertices inside; otherwise by their centre.", follows="reinit"
     )
     doUpdate = Bool(True, "Compute again when an input changed.")
-    computeEdges = Bool(True, "Look at edges.", follows="reinit")
-    computeTriangles = Bool(True, "Look at triangles.", follows="reinit")
-    computeQuads = Bool(True, "Look at quads.", follows="reinit")
-    computeTetrahedra = Bool(True, "Look at tetrahedra.", follows="reinit")
-    computeHexahedra = Bool(True, "Look at hexahedra.", follows="reinit")
+    computeEdges = Bool(True, "Test edges.", follows="reinit")
+    computeTriangles = Bool(True, "Test triangles.", follows="reinit")
+    computeQuads = Bool(True, "Test quads.", follows="reinit")
+    computeTetrahedra = Bool(True, "Test tetrahedra.", follows="reinit")
+    computeHexahedra = Bool(True, "Test hexahedra.", follows="reinit")
     drawROI = Bool(False, "Draw the region.")
     drawPoints = Bool(False, "Draw the points inside.")
     drawEdges = Bool(False, "Draw the edges inside.")
@@ -87,22 +85,18 @@ class RegionOfInterest(Engine):
     hexahedraOutROI = Elements(8, [], "Hexahedra outside.", computed=True)
 
     def init(self) -> None:
-        """Find positions and elements, and compute.
-
-        Raises:
-            SceneError: there are no positions.
-        """
-        if not given(self.position):
+        """Find positions and elements, and compute."""
+        if not has_input(self.position):
             self.position.setParent(self.find_points())
         topology = self.find_topology()
-        for kind, (_, _, wanted) in KINDS.items():
-            if topology is not None and self._data[wanted].get() and not given(self._data[kind]):
+        for kind, (_, _, flag) in KINDS.items():
+            if topology is not None and self._data[flag].get() and not has_input(self._data[kind]):
                 self._data[kind].setParent(topology._data[kind])
         super().init()
         self.update_outputs()
 
     def bwdInit(self) -> None:
-        """Warn of an empty region, now that states that come later have their nodes, too."""
+        """Warn of an empty region, once all states have their nodes."""
         if not len(self.indices.get()):
             message.warning(
                 self,
@@ -110,7 +104,7 @@ class RegionOfInterest(Engine):
             )
 
     def _explain_empty(self) -> str:
-        """Return where the points are, and in which unit of length they would lie inside."""
+        """Return the range of the points, and the unit of length that would put some inside."""
         points = np.asarray(self.position.get(), dtype=float)[:, :3]
         if not len(points) or not self.has_shape():
             return "."
@@ -126,11 +120,11 @@ class RegionOfInterest(Engine):
 
     @property
     def reads_its_node(self) -> bool:  # type: ignore[override]
-        """Whether no positions are given."""
-        return not given(self.position)
+        """True if the scene gives no positions."""
+        return not has_input(self.position)
 
     def find_points(self) -> Data:
-        """The points to look at."""
+        """Return the points to test."""
         assert self._context is not None
         if states := self._context.of("state"):
             return states[0].rest_position
@@ -142,57 +136,59 @@ class RegionOfInterest(Engine):
         return above.rest_position
 
     def find_topology(self) -> Component | None:
-        """The topology whose elements are looked at, None where there is none."""
+        """Return the topology of the elements, or None."""
         return next(iter([] if self._context is None else self._context.of("topology")), None)
 
     def has_shape(self) -> bool:
-        """Whether there is a region at all."""
+        """Return True if the Data define a region."""
         return True
 
     def contains(self, points: np.ndarray) -> np.ndarray:
-        """Which points lie inside, bool (n,)."""
+        """Return True for points inside, shape (n,)."""
         raise NotImplementedError
 
     def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:
-        """Which elements lie inside, bool (m,)."""
+        """Return True for elements inside, shape (m,)."""
         if self.strict.get():
             return self.contains(points)[elements].all(axis=1)
         return self.contains(points[elements].mean(axis=1))
 
     def compute(self) -> None:
-        """See Engine; without positions or a region there is nothing, neither inside nor out."""
-        if not given(self.position) or (self._seen is not None and not self.doUpdate.get()):
+        """Sort nodes and elements; without positions or a region all outputs are empty."""
+        if not has_input(self.position) or (
+            self._input_counters is not None and not self.doUpdate.get()
+        ):
             return
         points = self.position.get()
         if not self.has_shape():
             points = points[:0]
-        places = points[:, :3]
-        inside = self.contains(places)
-        nodes, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+        positions = points[:, :3]
+        inside = self.contains(positions)
+        nodes, nodes_outside = np.flatnonzero(inside), np.flatnonzero(~inside)
         self.indices.set(nodes)
-        self.indicesOut.set(others)
+        self.indicesOut.set(nodes_outside)
         self.nbIndices.set(len(nodes))
         self.pointsInROI.set(points[nodes])
-        self.pointsOutROI.set(points[others])
-        for kind, (numbers, outside, wanted) in KINDS.items():
-            every = self._data[kind].get()
-            if not (len(points) and self._data[wanted].get()):
-                every = every[:0]
-            self._check(kind, every, len(points))
-            chosen = self.contains_elements(places, every)
-            self._data[numbers].set(np.flatnonzero(chosen))
-            self._data[outside].set(np.flatnonzero(~chosen))
-            self._data[f"{kind}InROI"].set(every[chosen])
-            self._data[f"{kind}OutROI"].set(every[~chosen])
+        self.pointsOutROI.set(points[nodes_outside])
+        for kind, (numbers, outside, flag) in KINDS.items():
+            elements = self._data[kind].get()
+            if not (len(points) and self._data[flag].get()):
+                elements = elements[:0]
+            self._check(kind, elements, len(points))
+            is_inside = self.contains_elements(positions, elements)
+            self._data[numbers].set(np.flatnonzero(is_inside))
+            self._data[outside].set(np.flatnonzero(~is_inside))
+            self._data[f"{kind}InROI"].set(elements[is_inside])
+            self._data[f"{kind}OutROI"].set(elements[~is_inside])
 
     def _check(self, kind: str, elements: np.ndarray, count: int) -> None:
-        if (wrong := (elements < 0) | (elements >= count)).any():
+        if (is_invalid := (elements < 0) | (elements >= count)).any():
             raise self.fault(
-                f"looks at {kind} of vertex {elements.flat[np.argmax(wrong)]}, but at {count} "
+                f"looks at {kind} of vertex {elements.flat[np.argmax(is_invalid)]}, but at {count} "
                 "positions only."
             )
 
 
-def given(data: Data) -> bool:
-    """Whether a scene gave a value or a link."""
+def has_input(data: Data) -> bool:
+    """Return True if the scene gives a value or a link."""
     return data.isSet() or data.hasParent()

@@ -6,7 +6,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
-from sofa_softctl.runtime.components.roi.base import KINDS, RegionOfInterest, given
+from sofa_softctl.runtime.components.roi.base import KINDS, RegionOfInterest, has_input
 from sofa_softctl.runtime.core.data.types import Bool, Coords, Elements, Vector
 from sofa_softctl.runtime.helper import message
 
@@ -14,10 +14,9 @@ from sofa_softctl.runtime.helper import message
 class MeshROI(RegionOfInterest):
     """Inside a closed surface of triangles, whichever way they face.
 
-    Where no surface is given it is the rest position of the node's state, or its loader's points,
-    with the triangles of its topology. As in SOFA only points within `box` are looked at, the
-    surface's bounding box at init, and without `strict` an element is inside with all its vertices
-    or with its centre.
+    The surface is by default the rest position of the node's state, or its loader's points, with
+    the triangles of its topology. As in SOFA, only points within `box`, the surface's bounding box
+    at init, are tested, and without `strict` an element is inside with all vertices or its centre.
     """
 
     inputs = (*RegionOfInterest.inputs, "ROIposition", "ROIedges", "ROItriangles")
@@ -27,9 +26,7 @@ class MeshROI(RegionOfInterest):
     ROItriangles = Elements(3, [], "Triangles of the surface.")
     computeMeshROI = Bool(True, "False: every point is inside, as in SOFA.", follows="reinit")
     strict = Bool(
-        False,
-        "Elements with all vertices inside; else those whose centre is, too.",
-        follows="reinit",
+        False, "Elements with all vertices inside; otherwise also by centre.", follows="reinit"
     )
     box = Vector(
         6, [0.0] * 6, "xmin ymin zmin xmax ymax zmax of the surface.", unit="length", read_only=True
@@ -47,7 +44,7 @@ class MeshROI(RegionOfInterest):
 
     def _find_surface(self) -> None:
         assert self._context is not None
-        if not given(self.ROIposition):
+        if not has_input(self.ROIposition):
             message.warning(
                 self,
                 f"{describe(self._where)}: {self.describe()} has no 'ROIposition': the region is "
@@ -59,8 +56,8 @@ class MeshROI(RegionOfInterest):
                 self.ROIposition.setParent(loaders[0].position)
         topology = self.find_topology()
         for name, kind in (("ROIedges", "edges"), ("ROItriangles", "triangles")):
-            wanted = self._data[KINDS[kind][2]].get()
-            if topology is not None and wanted and not given(self._data[name]):
+            enabled = self._data[KINDS[kind][2]].get()
+            if topology is not None and enabled and not has_input(self._data[name]):
                 self._data[name].setParent(topology._data[kind])
 
     @override
@@ -74,9 +71,9 @@ class MeshROI(RegionOfInterest):
         corners = surface[triangles]  # (m, 3, 3)
         for number in np.flatnonzero(inside):
             point = points[number]
-            nearer = ((low - point) ** 2).sum() < ((high - point) ** 2).sum()
-            end = low - 100.0 if nearer else high + 100.0  # SOFA's, whatever the unit of length
-            inside[number] = _crossings(point, end - point, corners) % 2
+            is_low_nearer = ((low - point) ** 2).sum() < ((high - point) ** 2).sum()
+            end = low - 100.0 if is_low_nearer else high + 100.0  # in any unit, as in SOFA
+            inside[number] = _count_crossings(point, end - point, corners) % 2
         return inside
 
     @override
@@ -87,14 +84,14 @@ class MeshROI(RegionOfInterest):
         return inside
 
 
-def _crossings(start: np.ndarray, way: np.ndarray, corners: np.ndarray) -> int:
-    """How many triangles (m, 3, 3) a ray crosses; edges belong to both sides."""
+def _count_crossings(start: np.ndarray, direction: np.ndarray, corners: np.ndarray) -> int:
+    """Return the number of triangles (m, 3, 3) that a ray crosses, edges included."""
     sides = np.roll(corners, -1, axis=1) - corners
     normal = np.cross(sides[:, 0], sides[:, 1])
-    slope = normal @ way
-    faces = slope != 0.0
-    corners, sides, normal, slope = (part[faces] for part in (corners, sides, normal, slope))
+    slope = normal @ direction
+    is_crossing = slope != 0.0
+    corners, sides, normal, slope = (part[is_crossing] for part in (corners, sides, normal, slope))
     times = ((corners[:, 0] - start) * normal).sum(axis=1) / slope
-    place = start + times[:, None] * way
-    turns = np.cross(sides, place[:, None] - corners) @ normal[:, :, None]
-    return int(((times >= 0.0) & (turns[..., 0] >= 0.0).all(axis=1)).sum())
+    points = start + times[:, None] * direction
+    sides_of_points = np.cross(sides, points[:, None] - corners) @ normal[:, :, None]
+    return int(((times >= 0.0) & (sides_of_points[..., 0] >= 0.0).all(axis=1)).sum())

@@ -26,7 +26,7 @@ from sofa_softctl.runtime.helper.message import complain
 class ComplementaryROI(Engine):
     """Points in none of the sets setIndices1, setIndices2 and so on.
 
-    As in SOFA a set that changes counts when the points or `nbSet` change, not at once.
+    As in SOFA, a changed set counts only once the points or `nbSet` change.
     """
 
     numbered: ClassVar[dict[str, DataType]] = {"setIndices": Integers([], "Points of a set.")}
@@ -34,9 +34,9 @@ class ComplementaryROI(Engine):
     inputs = ("position", "nbSet")
 
     position = Coords([], "Points.", unit="length")
-    nbSet = Int(0, "How many sets.")
+    nbSet = Int(0, "Number of sets.")
     indices = Integers([], "Points in none of the sets.", computed=True)
-    pointsInROI = Coords([], "Their positions.", unit="length", computed=True)
+    pointsInROI = Coords([], "Positions of these points.", unit="length", computed=True)
 
     @override
     def sources(self) -> list[Data]:
@@ -45,10 +45,10 @@ class ComplementaryROI(Engine):
     @override
     def compute(self) -> None:
         points = self.position.get()
-        taken = [data.get() for data in self.numbered_data("setIndices")]
-        rest = np.setdiff1d(np.arange(len(points)), np.concatenate([np.array([], int), *taken]))
-        self.indices.set(rest)
-        self.pointsInROI.set(points[rest])
+        sets = [data.get() for data in self.numbered_data("setIndices")]
+        remaining = np.setdiff1d(np.arange(len(points)), np.concatenate([np.array([], int), *sets]))
+        self.indices.set(remaining)
+        self.pointsInROI.set(points[remaining])
 
 
 class MeshBoundaryROI(Engine):
@@ -58,7 +58,7 @@ class MeshBoundaryROI(Engine):
 
     triangles = Elements(3, [], "Triangles.")
     quads = Elements(4, [], "Quads.")
-    inputROI = Integers([], "Vertices to look at; all by default.")
+    inputROI = Integers([], "Vertices to test; all by default.")
     indices = Integers([], "Vertices of the boundary.", computed=True)
 
     @override
@@ -75,24 +75,24 @@ class MeshBoundaryROI(Engine):
 
 
 class NearestPointROI(Engine):
-    """To each point of a second state the nearest of a first, if nearer than the radius.
+    """Nearest point of a first state for each point of a second, within the radius.
 
-    Computed when positions change; what else changes counts then, as in SOFA.
+    Computed when positions change; changes of other Data count only then, as in SOFA.
     """
 
     object1 = LinkType("First state; the node's own by default.", kind="state")
     object2 = LinkType("Second state; the node's own by default.", kind="state")
     inputIndices1 = Integers(
-        [], "Points of the first state to look at; all by default.", of="object1"
+        [], "Points of the first state to compare; all by default.", of="object1"
     )
     inputIndices2 = Integers(
-        [], "Points of the second state to look at; all by default.", of="object2"
+        [], "Points of the second state to compare; all by default.", of="object2"
     )
-    radius = Real(1.0, "How near they must be.", unit="length")
+    radius = Real(1.0, "Largest distance of a pair.", unit="length")
     useRestPosition = Bool(True, "Compare the rest positions.")
-    indices1 = Integers([], "Points of the first state that were found.", computed=True)
-    indices2 = Integers([], "The points of the second state that they belong to.", computed=True)
-    edges = Elements(2, [], "2 k and 2 k + 1 for each such point k of the second.", computed=True)
+    indices1 = Integers([], "Points of the first state in pairs.", computed=True)
+    indices2 = Integers([], "Points of the second state in pairs.", computed=True)
+    edges = Elements(2, [], "2 k and 2 k + 1 for each point k in indices2.", computed=True)
     indexPairs = Integers([], "0, first, 1, second for each pair.", computed=True)
     distances = Reals([], "Distance of each pair.", unit="length", computed=True)
     drawPairs = Bool(False, "Draw the pairs.")
@@ -102,7 +102,7 @@ class NearestPointROI(Engine):
         return self._positions()
 
     def compute(self) -> None:
-        """See Engine.
+        """Find the pairs.
 
         Raises:
             SceneError: there is no state.
@@ -113,36 +113,36 @@ class NearestPointROI(Engine):
         if len(data) < 2:
             raise self.fault("finds no two states: link them with object1 and object2.")
         self.check_own_numbers()
-        first, second = (entry.get()[:, :3] for entry in data)
-        among = self.inputIndices1.get() if len(self.inputIndices1.get()) else np.arange(len(first))
-        asked = self.inputIndices2.get()
-        asked = asked if len(asked) else np.arange(len(second))
+        first, second = (source.get()[:, :3] for source in data)
+        indices, points = self.inputIndices1.get(), self.inputIndices2.get()
+        indices = indices if len(indices) else np.arange(len(first))
+        points = points if len(points) else np.arange(len(second))
         pairs = []
-        for point in asked if len(first) else []:
-            squares = ((first[among] - second[point]) ** 2).sum(axis=1)
+        for point in points if len(first) else []:
+            squares = ((first[indices] - second[point]) ** 2).sum(axis=1)
             nearest = int(squares.argmin())
             if squares[nearest] < self.radius.get() ** 2:
-                pairs.append((int(among[nearest]), int(point), float(np.sqrt(squares[nearest]))))
-        one = np.array([pair[0] for pair in pairs], dtype=np.int64)
-        two = np.array([pair[1] for pair in pairs], dtype=np.int64)
-        self.indices1.set(one)
-        self.indices2.set(two)
-        self.edges.set(np.stack([2 * two, 2 * two + 1], axis=1))
-        together = np.stack([np.zeros_like(one), one, np.ones_like(one), two], axis=1)
-        self.indexPairs.set(together.ravel())
+                pairs.append((int(indices[nearest]), int(point), float(np.sqrt(squares[nearest]))))
+        firsts = np.array([pair[0] for pair in pairs], dtype=np.int64)
+        seconds = np.array([pair[1] for pair in pairs], dtype=np.int64)
+        self.indices1.set(firsts)
+        self.indices2.set(seconds)
+        self.edges.set(np.stack([2 * seconds, 2 * seconds + 1], axis=1))
+        rows = np.stack([np.zeros_like(firsts), firsts, np.ones_like(firsts), seconds], axis=1)
+        self.indexPairs.set(rows.ravel())
         self.distances.set(np.array([pair[2] for pair in pairs]))
 
     def linked_state(self, link: str) -> Any:
-        """Where a link leads, or the state of the node; None where there is none."""
+        """Return the target of a link, by default the node's state, or None."""
         state: Any = self._links[link].getLinkedBase()
         if state is None and self._context is not None:
             state = self._context.find_upward("state")
         return state
 
     def _positions(self) -> list[Data]:
-        found = []
+        positions = []
         for name in ("object1", "object2"):
             if (state := self.linked_state(name)) is not None:
-                wanted = "rest_position" if self.useRestPosition.get() else "position"
-                found.append(state._data[wanted])
-        return found
+                vector = "rest_position" if self.useRestPosition.get() else "position"
+                positions.append(state._data[vector])
+        return positions

@@ -21,12 +21,11 @@ from sofa_softctl.runtime.core.data.types import (
 from sofa_softctl.runtime.helper.message import complain
 
 
-def within_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
-    """Which points lie in a parallelogram, or within half the depth above or below it, bool (n,).
+def is_in_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Return True for points within half the depth above or below a parallelogram, shape (n,).
 
-    As in SOFA a point is compared with the sides through corners 0 and 2, each time with the extent
-    of the diagonal between them: the same as the parallelogram where that is a rectangle, and more
-    than it where it leans over.
+    As in SOFA, a point is compared with the sides through corners 0 and 2, by the extent of the
+    diagonal between them. For a rectangle this is exact; a slanted parallelogram gets larger.
 
     Args:
         points: Shape (n, 3).
@@ -43,14 +42,13 @@ def within_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
     if depth != 0.0:  # without depth SOFA's sides through corner 2 have no direction
         inside &= np.abs(from_2 @ along) <= width
         inside &= np.abs(from_2 @ across) <= length
-    inside &= np.abs(across_oriented_box(points, box)) <= abs(depth / 2.0)
+    inside &= np.abs(heights_above_box(points, box)) <= abs(depth / 2.0)
     return inside
 
 
-def across_oriented_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
-    """Heights of points (n, 3) above the plane of the box, shape (n,)."""
-    heights: np.ndarray = (points - box[:3]) @ _normal(box)
-    return heights
+def heights_above_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """Return the heights of points (n, 3) above the plane of the box, shape (n,)."""
+    return (points - box[:3]) @ _normal(box)
 
 
 def _normal(box: np.ndarray) -> np.ndarray:
@@ -58,39 +56,39 @@ def _normal(box: np.ndarray) -> np.ndarray:
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:
-    """The vector at length 1; one without length as it is."""
+    """Return the vector at length 1, or a zero vector unchanged."""
     length = np.linalg.norm(vector)
     return vector / length if length > 0.0 else vector
 
 
 class BoxROI(RegionOfInterest):
-    """Inside at least one box; the faces belong to it. Without any box: the unit box.
+    """Inside at least one box, faces included; by default in the unit box.
 
-    Of `orientedBox` what there is at init counts, as in SOFA.
+    As in SOFA, later changes of `orientedBox` do not count.
     """
 
     inputs = (*RegionOfInterest.inputs, "box", "orientedBox")
 
     box = Vectors(6, [], "xmin ymin zmin xmax ymax zmax of each box.", unit="length")
     orientedBox = Vectors(
-        10, [], "Three corners and the depth of each box that lies askew.", unit="length"
+        10, [], "Three corners and the depth of each oriented box.", unit="length"
     )
     drawROI = Bool(False, "Draw the boxes.", aliases=("drawBoxes",))
-    quads = Elements(4, [], "Quads to look at.", aliases=("quad",))
-    computeQuads = Bool(True, "Look at quads.", aliases=("computeQuad",), follows="reinit")
+    quads = Elements(4, [], "Quads to test.", aliases=("quad",))
+    computeQuads = Bool(True, "Test quads.", aliases=("computeQuad",), follows="reinit")
     quadsInROI = Elements(4, [], "Quads inside.", aliases=("quadInROI",), computed=True)
 
-    _oriented = np.empty((0, 10))
+    _oriented_boxes = np.empty((0, 10))
 
     def init(self) -> None:
         """Sort the corners of each box, then compute."""
         boxes = self.box.get()
-        given = (self.box, self.orientedBox)
-        if not any(data.isSet() or data.hasParent() for data in given):
+        sources = (self.box, self.orientedBox)
+        if not any(data.isSet() or data.hasParent() for data in sources):
             boxes = np.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]])
         low, high = np.minimum(boxes[:, :3], boxes[:, 3:]), np.maximum(boxes[:, :3], boxes[:, 3:])
         self.box.set(np.concatenate([low, high], axis=1))
-        self._oriented = self.orientedBox.get().copy()
+        self._oriented_boxes = self.orientedBox.get().copy()
         super().init()
 
     @override
@@ -102,14 +100,14 @@ class BoxROI(RegionOfInterest):
         inside = np.zeros(len(points), dtype=bool)
         for box in self.box.get():
             inside |= ((points >= box[:3]) & (points <= box[3:])).all(axis=1)
-        if len(self._oriented):
-            for box in self._oriented:
-                inside |= within_oriented_box(points, box)
+        if len(self._oriented_boxes):
+            for box in self._oriented_boxes:
+                inside |= is_in_oriented_box(points, box)
         return inside
 
 
 class PairBoxROI(RegionOfInterest):
-    """Inside one box and outside another; the faces belong to each. A box of zeros: nothing."""
+    """Inside one box and outside another, faces included; with a box of zeros, nothing."""
 
     inputs = (*RegionOfInterest.inputs, "inclusiveBox", "includedBox")
 
@@ -125,32 +123,27 @@ class PairBoxROI(RegionOfInterest):
 
     @override
     def contains(self, points: np.ndarray) -> np.ndarray:
-        return _within(points, self.inclusiveBox.get()) & ~_within(points, self.includedBox.get())
+        return _in_box(points, self.inclusiveBox.get()) & ~_in_box(points, self.includedBox.get())
 
 
-def _within(points: np.ndarray, box: np.ndarray) -> np.ndarray:
+def _in_box(points: np.ndarray, box: np.ndarray) -> np.ndarray:
     corners = box.reshape(2, 3)
     inside = (points >= corners.min(axis=0)) & (points <= corners.max(axis=0))
     return np.asarray(inside.all(axis=1))
 
 
 class PlaneROI(RegionOfInterest):
-    """Near at least one parallelogram: within half the depth above and below it.
+    """Within half the depth above or below at least one parallelogram.
 
-    As in SOFA a parallelogram without depth holds every point of its plane, state and elements
-    are searched upward too, and a parallelogram that changes counts when the points or elements
-    change, not at once.
+    As in SOFA, a parallelogram without depth contains all points of its plane, state and topology
+    may be in a node above, and changed parallelograms count once points or elements change.
     """
 
     position = Coords(
-        [], "Points to look at.", unit="length", auto_link=False, aliases=("rest_position",)
+        [], "Points to test.", unit="length", auto_link=False, aliases=("rest_position",)
     )
     plane = Vectors(
-        10,
-        [[0.0] * 10],
-        "Three corners and the depth of each parallelogram.",
-        unit="length",
-        follows="reinit",
+        10, [[0.0] * 10], "Three corners and depth of each.", unit="length", follows="reinit"
     )
     drawBoxes = Bool(False, "Draw the region.", aliases=("isVisible",))
 
@@ -164,37 +157,37 @@ class PlaneROI(RegionOfInterest):
         return None if self._context is None else self._context.find_upward("topology")
 
     def compute(self) -> None:
-        """See Engine; without a parallelogram the outputs stay as they are."""
+        """Sort nodes and elements; without a parallelogram the outputs do not change."""
         if len(self.plane.get()):
             super().compute()
 
     @override
     def contains(self, points: np.ndarray) -> np.ndarray:
-        return np.any(self._near(points), axis=0)
+        return np.any(self._is_near_planes(points), axis=0)
 
     def contains_elements(self, points: np.ndarray, elements: np.ndarray) -> np.ndarray:
-        """Which elements lie with all vertices at the same parallelogram, bool (m,)."""
-        return np.any(self._near(points)[:, elements].all(axis=2), axis=0)
+        """Return True for elements with all vertices at the same parallelogram, shape (m,)."""
+        return np.any(self._is_near_planes(points)[:, elements].all(axis=2), axis=0)
 
-    def _near(self, points: np.ndarray) -> np.ndarray:
-        """Which points are near each parallelogram, bool (planes, n)."""
+    def _is_near_planes(self, points: np.ndarray) -> np.ndarray:
+        """Return True for points at each parallelogram, shape (planes, n)."""
         return np.array(
             [
-                within_oriented_box(points, plane)
+                is_in_oriented_box(points, plane)
                 if plane[9] != 0.0
-                else across_oriented_box(points, plane) == 0.0
+                else heights_above_box(points, plane) == 0.0
                 for plane in self.plane.get()
             ]
         )
 
 
 class SphereROI(RegionOfInterest):
-    """Inside at least one sphere; its surface belongs to it.
+    """Inside at least one sphere, surface included.
 
-    As in SOFA a sphere that changes counts when the points or elements change, not at once.
+    As in SOFA, a changed sphere counts only once the points or elements change.
     """
 
-    position = Coords([], "Points to look at.", unit="length", aliases=("rest_position",))
+    position = Coords([], "Points to test.", unit="length", aliases=("rest_position",))
     centers = Vectors(3, [], "Centre of each sphere.", unit="length", follows="reinit")
     radii = Reals([], "Radius of each sphere; one for all.", unit="length", follows="reinit")
     direction = Vector(3, [0.0, 0.0, 0.0], "With edgeAngle: edges along it are left out.")
@@ -215,7 +208,7 @@ class SphereROI(RegionOfInterest):
     drawROI = Bool(False, "Draw the spheres.", aliases=("isVisible", "drawSphere"))
 
     def has_shape(self) -> bool:
-        """See RegionOfInterest; radii that do not fit the centers are complained of."""
+        """Return True if there are spheres; warn if radii do not fit the centers."""
         count, radii = len(self.centers.get()), len(self.radii.get())
         if count and radii not in (1, count):
             problem = f"has {count} centers but {radii} radii, so that nothing is inside."
@@ -248,6 +241,6 @@ class SphereROI(RegionOfInterest):
 
 
 def _units(vectors: np.ndarray) -> np.ndarray:
-    """Each at length 1; those without length as they are."""
+    """Return the vectors at length 1, zero vectors unchanged."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.where(lengths > 0.0, lengths, 1.0)

@@ -15,11 +15,11 @@ from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 
 class CableActuator(CableModel):
-    """A cable whose lambda QPInverseProblemSolver seeks, within its limits."""
+    """A cable whose lambda QPInverseProblemSolver computes, within its limits."""
 
     inverse_role = InverseRole.ACTUATOR
 
-    applyForce = Bool(True, "False: seek, but do not apply.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
     constrainAtTime = Real(0.0, "Time before which no limit holds.", unit="time")
     displayCableLimit = Bool(False, "Draw the cable red at its limit.")
@@ -35,7 +35,7 @@ class CableActuator(CableModel):
         self.force.set(self.initForce.get())
 
     def limits(self) -> dict[str, float]:
-        """Bounds of this step, by the names of InverseProblem."""
+        """Return the bounds of this step by the names of InverseProblem."""
         assert self._context is not None
         if self._context.time.get() < self.constrainAtTime.get():
             return {}
@@ -50,41 +50,40 @@ class CableActuator(CableModel):
         }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the displacement."""
+        """Store lambda and the resulting displacement."""
         self.force.set(float(lam[0]))
         self.displacement.set(float(delta[0]))
 
 
 class CableEquality(CableModel):
-    """A cable whose displacement (eqDisp) or lambda (eqForce) is given while others are sought."""
+    """A cable with imposed displacement (eqDisp) or lambda (eqForce)."""
 
     inverse_role = InverseRole.EQUALITY
 
-    constrainAtTime = Real(0.0, "Time before which nothing is given.", unit="time")
+    constrainAtTime = Real(0.0, "Time before which nothing is imposed.", unit="time")
 
     def limits(self) -> dict[str, float]:
-        """Limits and given values of this step, by the names of InverseProblem."""
+        """Return limits and imposed values of this step by the names of InverseProblem."""
         assert self._context is not None
         if self._context.time.get() < self.constrainAtTime.get():
             return {}
-        found = {}
+        bounds = {}
         if self.eqDisp.isSet():
-            found["displacement_fixed"] = self.eqDisp.get()
+            bounds["displacement_fixed"] = self.eqDisp.get()
         if self.eqForce.isSet():
-            found["effort_fixed"] = self.eqForce.get()
-        return found
+            bounds["effort_fixed"] = self.eqForce.get()
+        return bounds
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda, and the displacement at the start of the step, as SoftRobots does."""
+        """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
         self.store_start(lam)
 
 
 class PositionEquality(PositionModel):
-    """Nodes that are held at the coordinate eqDelta in each used direction, by a force of any size.
+    """Nodes that forces of any size hold at the coordinate eqDelta in each used direction.
 
-    The coordinate is that along the direction; SoftRobots.Inverse takes x, y or z whatever the
-    direction, which is the same for the default directions. `weight` has no effect: of an equation
-    both sides would get it.
+    The coordinate is measured along the direction; SoftRobots.Inverse always takes x, y or z, which
+    agrees for the default directions. `weight` has no effect, since it would scale both sides.
     """
 
     follows_otherwise = {"indices": "reinit"}
@@ -100,18 +99,18 @@ class PositionEquality(PositionModel):
 
     @override
     def violation(self) -> np.ndarray:
-        return self.free_motion() + self.along(self.positions())
+        return self.free_motion() + self.components_along(self.positions())
 
     def limits(self) -> dict[str, np.ndarray]:
-        """Limits and given values of this step, by the names of InverseProblem."""
+        """Return limits and imposed values of this step by the names of InverseProblem."""
         assert self._context is not None
         if self._context.time.get() < self.constrainAtTime.get():
             return {}
         delta = np.full(self.row_count, self.eqDelta.get())
-        if keeps_sofa_defects():  # it has the first alone: the others read memory that holds 0
+        if keeps_sofa_defects():  # SOFA reads the others from zeroed memory
             delta[1:] = 0.0
         return {"displacement_fixed": delta}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the rows' coordinates."""
+        """Store the rows' coordinates."""
         self.delta.set(delta.copy())

@@ -10,80 +10,75 @@ from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
+from sofa_softctl.runtime.components.constraint.imposed import read_limit
 from sofa_softctl.runtime.core.data.types import Bool, Deriv, Integers, Real, Reals
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 
 
 class DirectedActuator(LagrangianConstraint):
-    """Nodes and a direction: of points three numbers, of bodies six (along, then about an axis)."""
+    """Nodes and a direction, with three numbers for points, six for bodies (along, about)."""
 
     acts_on = ("Vec3", "Rigid3")
 
-    indices = Integers([], "Nodes that are pushed.", of="node", follows="reinit")
+    indices = Integers([], "Nodes to push.", of="node", follows="reinit")
     direction = Deriv("Direction of the push: three numbers, for bodies six.", follows="reinit")
-    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
+    minForce = Real(0.0, "Smallest lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Largest lambda.", unit="lambda of force")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
-    applyForce = Bool(True, "False: seek, but do not apply.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
 
     def find_nodes(self) -> np.ndarray:
-        """The nodes.
+        """Return the nodes.
 
         Raises:
-            SceneError: one does not exist.
+            SceneError: a node does not exist.
         """
         if not self.state.count:
             raise self.fault("acts on nodes, but there are none.")
         return self.checked(self.indices.get())
 
     def reinit(self) -> None:
-        """Start again."""
+        """Initialise again."""
         self.init()
 
     def reset(self) -> None:
-        """Start again."""
+        """Initialise again."""
         self.init()
 
-    def limit(self, name: str, unset: float) -> float:
-        """A limit that a scene may leave unset."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
 
 class ForcePointActuator(DirectedActuator):
-    """A force on nodes, the same on each: along a direction, or free in all of them.
+    """The same force on each of some nodes: along a direction, or free in all directions.
 
-    With a direction one row; without (or with zeros) one row for each direction of a node: three
-    forces, for bodies also three moments. delta is the motion that the force makes in the step.
+    With a direction it has one row; without (or with zeros) one row for each direction of a node:
+    three forces, for bodies also three moments. delta is the motion by the force in the step.
 
     Source: SoftRobots.Inverse's ForcePointActuator.
     """
 
     inverse_role = InverseRole.ACTUATOR
 
-    maxForceVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of force")
+    maxForceVariation = Real(0.0, "Largest change of lambda per step.", unit="lambda of force")
     penalty = Real(1e-3, "Not supported: the solver's epsilon weighs the energy of all actuators.")
     force = Reals(
         [], "lambda of the last step, of each row.", unit="lambda of force", read_only=True
     )
     displacement = Real(0.0, "Motion of the first row in the last step.", read_only=True)
     showForce = Bool(False, "Draw the force.")
-    visuScale = Real(0.1, "Size of what is drawn.")
+    visuScale = Real(0.1, "Scale of the drawing.")
 
     def init(self) -> None:
         """Find nodes and directions."""
-        nodes, given = self.find_nodes(), self.direction.get()
-        if not len(nodes):
+        nodes, direction = self.find_nodes(), self.direction.get()
+        if not (n := len(nodes)):
             complain(self, self.fault("does nothing without 'indices' of the nodes to push."))
-        length = np.linalg.norm(given)
-        rows = np.eye(len(given)) if length < 1e-10 else given[None] / length
-        count = len(rows)
-        self._row_count = count
+        length = np.linalg.norm(direction)
+        rows = np.eye(len(direction)) if length < 1e-10 else direction[None] / length
+        self._row_count = count = len(rows)
         self._entries = self.state.kind.entries(
-            np.repeat(np.arange(count), len(nodes)),
-            np.tile(nodes, count),
-            np.repeat(rows, len(nodes), axis=0),
+            np.repeat(np.arange(count), n), np.tile(nodes, count), np.repeat(rows, n, axis=0)
         )
         self.force.set(np.full(count, self.initForce.get()))
         if self.penalty.isSet():
@@ -103,11 +98,11 @@ class ForcePointActuator(DirectedActuator):
         return self._entries
 
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint: without the force there is no motion that it makes."""
+        """Return zeros: without the force there is no motion."""
         return np.zeros(self.row_count)
 
     def limits(self) -> dict[str, Any]:
-        """Bounds of this step, by the names of InverseProblem."""
+        """Return the bounds of this step by the names of InverseProblem."""
         return {
             "effort_min": self.limit("minForce", -math.inf),
             "effort_max": self.limit("maxForce", math.inf),
@@ -116,7 +111,7 @@ class ForcePointActuator(DirectedActuator):
         }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and the motion."""
+        """Store lambda and the motion."""
         self.force.set(lam.copy())
         self.displacement.set(float(delta[0]))
 
@@ -124,17 +119,17 @@ class ForcePointActuator(DirectedActuator):
 class SlidingActuator(DirectedActuator):
     """Moves nodes together along a direction: one row, whose lambda is their total force.
 
-    delta is the mean way of the nodes from their rest positions along the direction, positive that
-    way. Both halves of a body's direction are made of length one: a screw adds way and angle.
+    delta is the mean displacement of the nodes from their rest positions along the direction. Both
+    parts of a body's direction are normalised: a screw adds displacement and angle.
 
-    Source: SoftRobots.Inverse's SlidingActuator, which looks at the first node's way only.
+    Source: SoftRobots.Inverse's SlidingActuator, which uses only the first node's displacement.
     """
 
     inverse_role = InverseRole.ACTUATOR
 
-    maxPositiveDisp = Real(0.0, "Greatest way along the direction.", unit="length")
-    maxNegativeDisp = Real(0.0, "Greatest way against the direction.", unit="length")
-    maxDispVariation = Real(0.0, "Greatest change of the displacement a step.", unit="length")
+    maxPositiveDisp = Real(0.0, "Largest displacement along the direction.", unit="length")
+    maxNegativeDisp = Real(0.0, "Largest displacement against the direction.", unit="length")
+    maxDispVariation = Real(0.0, "Largest change of the displacement per step.", unit="length")
     initDisplacement = Real(
         0.0, "Displacement before the first step.", unit="length", follows="reinit"
     )
@@ -142,7 +137,7 @@ class SlidingActuator(DirectedActuator):
     force = Real(0.0, "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Real(0.0, "Displacement in the last step.", unit="length", read_only=True)
     showDirection = Bool(False, "Draw the direction.")
-    showVisuScale = Real(0.001, "Size of what is drawn.")
+    showVisuScale = Real(0.001, "Scale of the drawing.")
 
     row_count = 1
 
@@ -150,19 +145,19 @@ class SlidingActuator(DirectedActuator):
         """Find nodes and direction."""
         if not len(self.indices.get()):
             self.indices.set(np.arange(self.state.count))
-        self.nodes, given = self.find_nodes(), self.direction.get()
+        self.nodes, direction = self.find_nodes(), self.direction.get()
         if not self.direction.isSet():
-            given = np.eye(len(given))[0]
-        elif not given.any():
+            direction = np.eye(len(direction))[0]
+        elif not direction.any():
             complain(self, self.fault("pushes nothing: its 'direction' is zero."))
-        halves = given.reshape(-1, 3)
-        lengths = np.linalg.norm(halves, axis=1, keepdims=True)
-        self.unit = (halves / np.where(lengths == 0.0, 1.0, lengths)).ravel()
+        parts = direction.reshape(-1, 3)
+        lengths = np.linalg.norm(parts, axis=1, keepdims=True)
+        self.unit = (parts / np.where(lengths == 0.0, 1.0, lengths)).ravel()
         self.direction.set(self.unit.copy())
         count = len(self.nodes)
-        shares = np.tile(self.unit / count, (count, 1))
+        directions = np.tile(self.unit / count, (count, 1))
         row = np.zeros(count, dtype=np.int64)
-        self._entries = self.state.kind.entries(row, self.nodes, shares)
+        self._entries = self.state.kind.entries(row, self.nodes, directions)
         self.force.set(self.initForce.get())
         self.displacement.set(self.initDisplacement.get())
 
@@ -175,15 +170,15 @@ class SlidingActuator(DirectedActuator):
         state, kind = self.state, self.state.kind
         arrays = (state.position, state.free_position, state.rest_position)
         x, free, rest = (array.get()[self.nodes] for array in arrays)
-        ways = kind.difference(free, x) + kind.difference(x, rest)
-        return np.array([ways.mean(axis=0) @ self.unit])
+        displacements = kind.difference(free, x) + kind.difference(x, rest)
+        return np.array([displacements.mean(axis=0) @ self.unit])
 
     def limits(self) -> dict[str, float]:
-        """Bounds of this step, by the names of InverseProblem."""
+        """Return the bounds of this step by the names of InverseProblem."""
         low = -self.limit("maxNegativeDisp", math.inf)
         high = self.limit("maxPositiveDisp", math.inf)
         previous = self.displacement.get()
-        if self.accumulateDisp.get():  # delta is then this step's part
+        if self.accumulateDisp.get():  # delta is then the step's displacement
             low, high = low - min(previous, 0.0), high - max(previous, 0.0)
             previous = 0.0
         return {
@@ -196,7 +191,7 @@ class SlidingActuator(DirectedActuator):
         }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the displacement."""
+        """Store lambda and the resulting displacement."""
         self.force.set(float(lam[0]))
-        before = self.displacement.get() if self.accumulateDisp.get() else 0.0
-        self.displacement.set(before + float(delta[0]))
+        previous = self.displacement.get() if self.accumulateDisp.get() else 0.0
+        self.displacement.set(previous + float(delta[0]))

@@ -8,6 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
+from sofa_softctl.runtime.components.constraint.imposed import read_limit
 from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Reals, Vectors
@@ -15,81 +16,77 @@ from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 
 
 class ForceSurfaceActuator(LagrangianConstraint):
-    """Forces on a surface: one row for each sphere, on the nodes whose rest positions are in it.
+    """Forces on a surface: one row per sphere, on the nodes with rest positions inside.
 
     A node at the distance s from the centre of a sphere of radius r gets the force
     lambda (1 - s / r) along the sphere's direction, by default along the normal of the surface in
-    the sphere. delta is the motion that the force makes in the step; after it the centre goes on
-    by delta along the direction, so that other nodes may be in the sphere then.
+    the sphere. delta is the motion by the force in the step; afterwards the centre moves by delta
+    along the direction, so that other nodes may be in the sphere.
 
-    Source: SoftRobots.Inverse's ForceSurfaceActuator. Limits hold for each row; SOFA has them for
-    the first one alone, and reads beyond its memory for the others.
+    Source: SoftRobots.Inverse's ForceSurfaceActuator. Limits hold for each row; SOFA has limits
+    only for the first one, and reads beyond its memory for the others.
     """
 
     inverse_role = InverseRole.ACTUATOR
 
     centers = Vectors(
-        3, [], "Centre of each sphere, moved on by delta in each step.", unit="length"
+        3, [], "Centre of each sphere, which moves by delta in each step.", unit="length"
     )
     radii = Reals([], "Radius of each sphere, or one for all.", unit="length")
     directions = Vectors(
-        3, [], "Direction of each force; the normals if not as many.", per="centers", shared=False
+        3, [], "Direction of each force; normals if numbers differ.", per="centers", shared=False
     )
-    updateNormals = Bool(False, "Take the normals of each step, not those at the start.")
+    updateNormals = Bool(False, "Use the normals of each step, not the initial ones.")
     triangles = Elements(
-        3,
-        [],
-        "Triangles of the surface; those of the topology by default.",
-        follows="reinit",
-        of="node",
+        3, [], "Triangles of the surface; the topology's by default.", follows="reinit", of="node"
     )
     quads = Elements(
-        4, [], "Quads of the surface; those of the topology by default.", of="node", follows="start"
+        4, [], "Quads of the surface; the topology's by default.", of="node", follows="start"
     )
-    position = Vectors(3, [], "Where the nodes are at rest; by default the state's rest position.")
-    minForce = Real(0.0, "Least lambda.", unit="lambda of force")
-    maxForce = Real(0.0, "Greatest lambda.", unit="lambda of force")
-    maxForceVariation = Real(0.0, "Greatest change of lambda a step.", unit="lambda of force")
-    minDisplacement = Real(0.0, "Least delta.", unit="length")
-    maxDisplacement = Real(0.0, "Greatest delta.", unit="length")
-    applyForce = Bool(True, "False: seek, but do not apply.")
+    position = Vectors(3, [], "Rest positions; by default the state's.")
+    minForce = Real(0.0, "Smallest lambda.", unit="lambda of force")
+    maxForce = Real(0.0, "Largest lambda.", unit="lambda of force")
+    maxForceVariation = Real(0.0, "Largest change of lambda per step.", unit="lambda of force")
+    minDisplacement = Real(0.0, "Smallest delta.", unit="length")
+    maxDisplacement = Real(0.0, "Largest delta.", unit="length")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     force = Reals([0.0], "lambda of the last step.", unit="lambda of force", read_only=True)
     displacement = Reals([], "delta of the last step.", unit="length", read_only=True)
     drawForces = Bool(False, "Draw the forces.")
     drawSpheres = Bool(False, "Draw the spheres.")
     drawSurfaces = Bool(False, "Draw the surface in the spheres.")
-    visuScale = Real(0.1, "Size of what is drawn.")
+    visuScale = Real(0.1, "Scale of the drawing.")
 
     def init(self) -> None:
         """Check surface and spheres, once the state has nodes.
 
         Raises:
-            SceneError: no surface, or one with a vertex that does not exist.
+            SceneError: there is no surface, or it has a vertex that does not exist.
         """
         self._start = self.centers.get().copy()
-        self._along_normals = len(self.directions.get()) != len(self._start)
-        if self.state.count:  # an IdentityMapping that comes later may bring the nodes
+        self._uses_normals = len(self.directions.get()) != len(self._start)
+        if self.state.count:  # a later IdentityMapping may create the nodes
             self._check()
 
     def bwdInit(self) -> None:
-        """Check nodes that a mapping has brought."""
-        if not hasattr(self, "_shares"):
+        """Check nodes that a mapping has created."""
+        if not hasattr(self, "_weights"):
             self._check()
 
     def reinit(self) -> None:
-        """Check again, and start from the spheres as they are now."""
+        """Check again, and start from the present spheres."""
         self._start = self.centers.get().copy()
         self._check()
 
     def _check(self) -> None:
-        self._take_surface()
+        self._find_surface()
         radii_for(self, self.row_count, "centers")
         self._find_nodes()
         self._set_directions()
         if not self.row_count:
             self.force.set(np.empty(0))
             complain(self, self.fault("does nothing without 'centers' of its spheres."))
-        for sphere in np.flatnonzero(~self._inside.any(axis=1)):
+        for sphere in np.flatnonzero(~self._is_inside.any(axis=1)):
             problem = (
                 f"does nothing at {self.centers.get()[sphere].tolist()}: no node is within the "
                 f"radius of {self.radii.get()[sphere]:g}."
@@ -99,11 +96,11 @@ class ForceSurfaceActuator(LagrangianConstraint):
     def _find_nodes(self) -> None:
         centers, radii = self.centers.get(), self.radii.get()
         distance = np.linalg.norm(self.position.get()[None] - centers[:, None], axis=2)
-        self._inside = distance < radii[:, None]  # (spheres, nodes)
-        self._row, self._nodes = np.nonzero(self._inside)
-        self._shares = 1.0 - distance[self._row, self._nodes] / radii[self._row]
+        self._is_inside = distance < radii[:, None]  # (spheres, nodes)
+        self._row, self._nodes = np.nonzero(self._is_inside)
+        self._weights = 1.0 - distance[self._row, self._nodes] / radii[self._row]
 
-    def _take_surface(self) -> None:
+    def _find_surface(self) -> None:
         if not len(self.triangles.get()) and not len(self.quads.get()):
             topology = topology_of(self._context)
             if topology is None:
@@ -131,18 +128,18 @@ class ForceSurfaceActuator(LagrangianConstraint):
                 )
 
     def _set_directions(self) -> None:
-        given = self._normals() if self._along_normals else self.directions.get()
-        lengths = np.linalg.norm(given, axis=1, keepdims=True)
-        self.directions.set(given / np.where(lengths == 0.0, 1.0, lengths))
+        normals = self._normals() if self._uses_normals else self.directions.get()
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        self.directions.set(normals / np.where(lengths == 0.0, 1.0, lengths))
 
     def _normals(self) -> np.ndarray:
-        """Sum of the areas of the elements in each sphere along their normals, (spheres, 3)."""
+        """Return the sum of area vectors of the elements in each sphere, (spheres, 3)."""
         x = self.state.position.get()
         total = np.zeros((self.row_count, 3))
         for name in ("triangles", "quads"):
-            elements = self._data[name].get()[:, :3]  # of quads, too, as in SOFA
+            elements = self._data[name].get()[:, :3]  # also of quads, as in SOFA
             a, b, c = (x[elements[:, corner]] for corner in range(3))
-            touched = self._inside[:, elements].any(axis=2)  # (spheres, elements)
+            touched = self._is_inside[:, elements].any(axis=2)  # (spheres, elements)
             total += touched @ np.cross(b - a, c - a)
         return total
 
@@ -153,28 +150,25 @@ class ForceSurfaceActuator(LagrangianConstraint):
 
     @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        given = {name: len(self._data[name].get()) for name in ("centers", "radii", "directions")}
-        if set(given.values()) != {len(self._start)}:
-            raise self.fault(f"has {given} in a run that began with {len(self._start)} 'centers'.")
+        counts = {name: len(self._data[name].get()) for name in ("centers", "radii", "directions")}
+        if set(counts.values()) != {len(self._start)}:
+            raise self.fault(f"has {counts} in a run that began with {len(self._start)} 'centers'.")
         if len(self.position.get()) != self.state.count:
-            self._take_surface()
+            self._find_surface()
         self._find_nodes()
-        if self._along_normals and self.updateNormals.get():
+        if self._uses_normals and self.updateNormals.get():
             self._set_directions()
-        directions = self.directions.get()[self._row] * self._shares[:, None]
+        directions = self.directions.get()[self._row] * self._weights[:, None]
         return self._row, self._nodes, directions
 
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint: without the force there is no motion that it makes."""
+        """Return zeros: without the force there is no motion."""
         return np.zeros(self.row_count)
 
-    def limit(self, name: str, unset: float) -> float:
-        """A limit that a scene may leave unset."""
-        data = self._data[name]
-        return data.get() if data.isSet() else unset
+    limit = read_limit
 
     def limits(self) -> dict[str, float | np.ndarray]:
-        """Bounds of this step, by the names of InverseProblem."""
+        """Return the bounds of this step by the names of InverseProblem."""
         bounds: dict[str, float | np.ndarray] = {
             "effort_min": self.limit("minForce", -math.inf),
             "effort_max": self.limit("maxForce", math.inf),
@@ -183,7 +177,7 @@ class ForceSurfaceActuator(LagrangianConstraint):
             "displacement_min": self.limit("minDisplacement", -math.inf),
             "displacement_max": self.limit("maxDisplacement", math.inf),
         }
-        if self.row_count > 1 and keeps_sofa_defects():  # the others read memory that holds 0
+        if self.row_count > 1 and keeps_sofa_defects():  # SOFA reads the others from zeroed memory
             first = np.arange(self.row_count) == 0
             for name, bound in bounds.items():
                 if np.isfinite(bound).all():
@@ -195,13 +189,13 @@ class ForceSurfaceActuator(LagrangianConstraint):
         return last if len(last) == self.row_count else np.zeros(self.row_count)
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and the motion."""
+        """Store lambda and the motion."""
         self.force.set(lam.copy())
         self.displacement.set(delta.copy())
         self.centers.set(self.centers.get() + self.directions.get() * delta[:, None])
 
     def reset(self) -> None:
-        """Back to the state after init."""
+        """Restore the state after init."""
         self.force.set(np.zeros(self.row_count))
         self.displacement.set(np.empty(0))
         self.centers.set(self._start.copy())

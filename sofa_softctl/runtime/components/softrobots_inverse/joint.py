@@ -14,26 +14,26 @@ from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 
 class JointActuator(JointModel):
-    """A joint whose lambda QPInverseProblemSolver seeks; delta is its angle q - initAngle.
+    """A joint whose lambda QPInverseProblemSolver computes; delta is its angle q - initAngle.
 
     Source: SoftRobots.Inverse's JointActuator.
     """
 
     inverse_role = InverseRole.ACTUATOR
 
-    applyForce = Bool(True, "False: seek, but do not apply.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     initEffort = Real(
         0.0, "lambda before the first step.", unit="lambda of force*length", follows="start"
     )
-    initAngle = Real(0.0, "Coordinate from which the angle counts.", unit="radian")
-    minEffort = Real(0.0, "Least lambda.", unit="lambda of force*length")
-    maxEffort = Real(0.0, "Greatest lambda.", unit="lambda of force*length")
+    initAngle = Real(0.0, "Coordinate at the angle 0.", unit="radian")
+    minEffort = Real(0.0, "Smallest lambda.", unit="lambda of force*length")
+    maxEffort = Real(0.0, "Largest lambda.", unit="lambda of force*length")
     maxEffortVariation = Real(
-        0.0, "Greatest change of lambda a step.", unit="lambda of force*length"
+        0.0, "Largest change of lambda per step.", unit="lambda of force*length"
     )
-    minAngle = Real(0.0, "Least angle.", unit="radian")
-    maxAngle = Real(0.0, "Greatest angle.", unit="radian")
-    maxAngleVariation = Real(0.0, "Greatest change of the angle a step.", unit="radian")
+    minAngle = Real(0.0, "Smallest angle.", unit="radian")
+    maxAngle = Real(0.0, "Largest angle.", unit="radian")
+    maxAngleVariation = Real(0.0, "Largest change of the angle per step.", unit="radian")
     effort = Real(0.0, "lambda of the last step.", unit="lambda of force*length", read_only=True)
     angle = Real(0.0, "Angle in the last step.", unit="radian", read_only=True)
 
@@ -46,7 +46,7 @@ class JointActuator(JointModel):
         self.angle.set(start if keeps_sofa_defects() else self.coordinate() - start)
 
     def reset(self) -> None:
-        """Back to the state after init."""
+        """Restore the state after init."""
         self.init()
 
     @override
@@ -54,7 +54,7 @@ class JointActuator(JointModel):
         return np.array([self.coordinate("free_position") - self.initAngle.get()])
 
     def limits(self) -> dict[str, float]:
-        """Bounds of this step, by the names of InverseProblem."""
+        """Return the bounds of this step by the names of InverseProblem."""
         return {
             "effort_min": self.limit("minEffort", -math.inf),
             "effort_max": self.limit("maxEffort", math.inf),
@@ -67,6 +67,6 @@ class JointActuator(JointModel):
         }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the angle."""
+        """Store lambda and the resulting angle."""
         self.effort.set(float(lam[0]))
         self.angle.set(float(delta[0]))

@@ -12,15 +12,15 @@ from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 
 class SurfacePressureActuator(SurfacePressureModel):
-    """A cavity whose lambda QPInverseProblemSolver seeks, within its limits.
+    """A cavity whose lambda QPInverseProblemSolver computes, within its limits.
 
     Departures from SoftRobots.Inverse, which reads neither: maxPressureVariation limits the change
-    of lambda, and minVolumeGrowth holds beside maxVolumeGrowthVariation.
+    of lambda, and minVolumeGrowth holds in addition to maxVolumeGrowthVariation.
     """
 
     inverse_role = InverseRole.ACTUATOR
 
-    applyForce = Bool(True, "False: seek, but do not apply.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     initPressure = Real(
         0.0, "lambda before the first step.", unit="lambda of pressure", follows="start"
     )
@@ -36,44 +36,44 @@ class SurfacePressureActuator(SurfacePressureModel):
         self.pressure.set(self.initPressure.get())
 
     def limits(self) -> dict[str, float]:
-        """Bounds of this step, by the names of InverseProblem."""
+        """Return the bounds of this step by the names of InverseProblem."""
         pressure, growth = self.pressure_limits(), self.growth_limits()
-        found = {
+        bounds = {
             "effort_min": pressure[0],
             "effort_max": pressure[1],
             "displacement_min": growth[0],
             "displacement_max": growth[1],
         }
         if self.maxPressureVariation.isSet() and not keeps_sofa_defects():  # SOFA does not read it
-            found["effort_previous"] = self.pressure.get()
-            found["effort_rate"] = self.maxPressureVariation.get()
+            bounds["effort_previous"] = self.pressure.get()
+            bounds["effort_rate"] = self.maxPressureVariation.get()
         if self.maxVolumeGrowthVariation.isSet():
-            found["displacement_previous"] = self.volumeGrowth.get()
-            found["displacement_rate"] = self.maxVolumeGrowthVariation.get()
-        return found
+            bounds["displacement_previous"] = self.volumeGrowth.get()
+            bounds["displacement_rate"] = self.maxVolumeGrowthVariation.get()
+        return bounds
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda and what it made of the growth."""
+        """Store lambda and the resulting growth."""
         self.pressure.set(float(lam[0]))
         self.volumeGrowth.set(float(delta[0]))
 
 
 class SurfacePressureEquality(SurfacePressureModel):
-    """A cavity whose growth (eqVolumeGrowth) or lambda (eqPressure) is given, others are sought."""
+    """A cavity with imposed growth (eqVolumeGrowth) or lambda (eqPressure)."""
 
     inverse_role = InverseRole.EQUALITY
 
     def limits(self) -> dict[str, float]:
-        """Limits and given values of this step, by the names of InverseProblem."""
-        found = {}
+        """Return limits and imposed values of this step by the names of InverseProblem."""
+        bounds = {}
         if self.eqVolumeGrowth.isSet():
-            found["displacement_fixed"] = self.eqVolumeGrowth.get()
+            bounds["displacement_fixed"] = self.eqVolumeGrowth.get()
         if self.eqPressure.isSet():
-            found["effort_fixed"] = self.eqPressure.get()
-        return found
+            bounds["effort_fixed"] = self.eqPressure.get()
+        return bounds
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda, and the growth at the start of the step, as SoftRobots does."""
+        """Store lambda, and the growth at the start of the step, as SoftRobots does."""
         self.store_start(lam)
 
 
@@ -83,9 +83,9 @@ class SurfacePressureSensor(SurfacePressureModel):
     inverse_role = InverseRole.SENSOR
 
     def limits(self) -> dict[str, float]:
-        """None."""
+        """Return no limits."""
         return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over lambda, and the growth at the start of the step, as SoftRobots does."""
+        """Store lambda, and the growth at the start of the step, as SoftRobots does."""
         self.store_start(lam)

@@ -1,4 +1,4 @@
-"""QPInverseProblemSolver, and how contacts enter its problem."""
+"""QPInverseProblemSolver, and the contacts in its problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.status import Status
 
-_PER_ROW = {
+_UNSET_LIMITS = {
     "effort_min": -np.inf,
     "effort_max": np.inf,
     "effort_previous": 0.0,
@@ -38,34 +38,34 @@ _PER_ROW = {
     "effort_fixed": np.nan,
     "displacement_fixed": np.nan,
 }
-"""Limits of a row that its component leaves unset."""
+"""Values of a row's limits that its component does not set."""
 
 SEARCH = SearchOptions("pivoting", flips=0, warm_flips=0)
-"""How SoftRobots.Inverse searches: from piece to neighbouring piece, where a border is pressed."""
+"""Search of SoftRobots.Inverse: from piece to neighbouring piece across a pressed border."""
 
-_SOUGHT = (InverseRole.ACTUATOR, InverseRole.EQUALITY)
-"""Whose multipliers are variables; those of effectors and sensors are zero."""
+_VARIABLE_ROLES = (InverseRole.ACTUATOR, InverseRole.EQUALITY)
+"""Roles with multipliers as variables; effectors and sensors have zero multipliers."""
 
 
 class QPInverseProblemSolver(ConstraintSolver):
-    """Finds the actuators' lambda that bring effectors to their goals: one QP a step.
+    """Finds the actuators' lambda that bring effectors to their goals: one QP per step.
 
-    With contacts: one QPCC, in which contacts stick, or with allowSliding also slide, on a round
-    friction cone (SoftRobots.Inverse: one of four sides). The coefficient of friction is that of
-    the collision response.
+    With contacts it solves a QPCC, in which contacts stick, or with allowSliding also slide, on a
+    round friction cone (SoftRobots.Inverse: a cone of four sides). The coefficient of friction
+    comes from the collision response.
 
     Source: Coevoet, Escande, Duriez 2019, eq. (6).
     """
 
     epsilon = Real(1e-3, "Weight of the actuators' energy.", aliases=("energyWeight",))
     actuatorsOnly = Bool(False, "Energy of actuators only, without equalities.")
-    maxIterations = Int(250, "Unused: the search for contact modes has limits of its own.")
+    maxIterations = Int(250, "Unused: the search for contact modes has other limits.")
     tolerance = Real(1e-10, "Unused: as above.")
     responseFriction = Real(0.0, "Coefficient of friction; a warning if the response has another.")
-    allowSliding = Bool(False, "Let contacts slide; otherwise they hold whatever pulls along them.")
-    minContactForces = Real(0.0, "Least sum of the normal lambda, from two contacts on.")
-    maxContactForces = Real(0.0, "Greatest sum of the normal lambda, from two contacts on.")
-    qpSolver = Text("daqp", "QP solver; qpOASES and proxQP are taken for ours.", follows="start")
+    allowSliding = Bool(False, "Let contacts slide; otherwise they hold any tangential force.")
+    minContactForces = Real(0.0, "Smallest sum of the normal lambda of two or more contacts.")
+    maxContactForces = Real(0.0, "Largest sum of the normal lambda of two or more contacts.")
+    qpSolver = Text("daqp", "QP solver; qpOASES and proxQP are replaced by ours.", follows="start")
     multithreading = Bool(False, "Unused.")
     reverseAccumulateOrder = Bool(False, "Unused.")
     saveMatrices = Bool(False, "Unused.")
@@ -73,61 +73,62 @@ class QPInverseProblemSolver(ConstraintSolver):
     countdown = Int(1, "Unused.")
     objective = Real(0.0, "Half the squared distance of all effectors.", read_only=True)
     info = Reals([], "Numbers of effectors, actuators, equalities.", read_only=True)
-    status = Text("", "How the last step was solved.", read_only=True)
+    status = Text("", "Status of the last step's solution.", read_only=True)
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
         self.solution: InverseSolution | None = None
-        self._told_friction = self._told_idle = False
+        self._warned_friction = self._warned_idle = False
 
     def attach(self, problem: ConstraintSystem) -> None:
         """Sort the constraints of the scene.
 
         Raises:
-            SceneError: a constraint has no part in an inverse problem.
+            SceneError: a constraint has no role in an inverse problem.
         """
         super().attach(problem)
         for constraint in problem.constraints:
             if constraint.inverse_role is not None:
                 continue
-            why = "it is neither actuator, nor effector, nor equality. Use one of these instead, "
+            hint = "it is neither actuator, nor effector, nor equality. Use one of these instead, "
             example = "such as CableActuator or SurfacePressureEquality."
             if "valueType" not in constraint._data:
-                text = f"cannot be combined with QPInverseProblemSolver: {why}{example}"
+                text = f"cannot be combined with QPInverseProblemSolver: {hint}{example}"
                 raise constraint.fault(text)
-            # SoftRobots' own; SOFA leaves their role in the QP uninitialised
-            text = f"does nothing beside QPInverseProblemSolver: {why}{example}"
+            # SoftRobots' constraints; SOFA leaves their role in the QP uninitialised
+            text = f"does nothing beside QPInverseProblemSolver: {hint}{example}"
             complain(constraint, constraint.fault(text))
-        self._names = {id(entry): entry.getPathName() for entry in problem.constraints}
+        self._names = {id(part): part.getPathName() for part in problem.constraints}
         self._name = {"qpOASES": "daqp", "proxQP": "proxqp"}.get(
             self.qpSolver.get(), self.qpSolver.get()
         )
 
     @override
     def solve(self, problem: ConstraintSystem) -> None:
-        variables = [entry for entry in _in_roles(problem, *_SOUGHT) if entry.row_count]
-        e = _rows(_in_roles(problem, InverseRole.EFFECTOR))
+        variables = [part for part in _in_roles(problem, *_VARIABLE_ROLES) if part.row_count]
+        e = rows_of(_in_roles(problem, InverseRole.EFFECTOR))
         if not variables:
-            if len(e) and not self._told_idle:
-                self._told_idle = True
+            if len(e) and not self._warned_idle:
+                self._warned_idle = True
                 message.warning(self, "has effectors, but no actuator that acts: they stay idle.")
             return
-        a = _rows(variables)
+        a = rows_of(variables)
         touching = [
-            entry for entry in problem.active if isinstance(entry, UnilateralLagrangianConstraint)
+            part for part in problem.active if isinstance(part, UnilateralLagrangianConstraint)
         ]
-        c = rows_of_contacts(touching)
+        c = rows_of(touching)
         inverse = self._inverse_problem(problem, variables, a, e, touching)
         last = self.solution
-        known = last is not None and len(last.effort) == len(a)
+        if last is not None and len(last.effort) != len(a):
+            last = None
         solution = solve(
             inverse,
             solver=self._name,
-            warm=last.warm if known else None,  # type: ignore[union-attr]
-            held=_held(last.effort, variables) if known else None,  # type: ignore[union-attr]
+            warm=None if last is None else last.warm,
+            held=None if last is None else _held_efforts(last.effort, variables),
             search=SEARCH,
         )
-        self._tell(solution)
+        self._report_status(solution)
         problem.lam[:] = 0.0
         problem.lam[a] = solution.effort
         if keeps_sofa_defects():
@@ -141,8 +142,8 @@ class QPInverseProblemSolver(ConstraintSolver):
                 continue
             start = constraint.constraintIndex.get()
             rows = slice(start, start + constraint.row_count)
-            forward = constraint.inverse_role is None  # its multiplier is zero
-            name = "store" if forward else "store_inverse"
+            is_forward = constraint.inverse_role is None  # with a multiplier of zero
+            name = "store" if is_forward else "store_inverse"
             getattr(constraint, name)(problem.lam[rows], delta[rows])
             if constraint._data.get("applyForce") and not constraint.applyForce.get():
                 problem.lam[rows] = 0.0
@@ -164,7 +165,7 @@ class QPInverseProblemSolver(ConstraintSolver):
             stop = start + constraint.row_count
             for name, value in constraint.limits().items():  # type: ignore[attr-defined]
                 if name not in limits:
-                    limits[name] = np.full(len(a), _PER_ROW[name])
+                    limits[name] = np.full(len(a), _UNSET_LIMITS[name])
                 limits[name][start:stop] = value
             names += [self._names[id(constraint)]] * constraint.row_count
             if energy is not None:
@@ -172,7 +173,7 @@ class QPInverseProblemSolver(ConstraintSolver):
             start = stop
         if keeps_sofa_defects():
             sofa_defects.drop_far_limits(limits)
-        elif "effort_rate" in limits:  # from outside its limits lambda comes back at once
+        elif "effort_rate" in limits:  # lambda returns into its limits immediately
             low, high = limits["effort_min"], limits["effort_max"]
             limits["effort_previous"] = np.clip(limits["effort_previous"], low, high)
         W = problem.W
@@ -196,18 +197,18 @@ class QPInverseProblemSolver(ConstraintSolver):
         a: np.ndarray,
         e: np.ndarray,
     ) -> Contacts:
-        given = {entry.mu.get() for entry in touching}
-        if given != {self.responseFriction.get()} and not self._told_friction:
-            self._told_friction = True
+        mus = {contact.mu.get() for contact in touching}
+        if mus != {self.responseFriction.get()} and not self._warned_friction:
+            self._warned_friction = True
             message.warning(
                 self,
                 f"has responseFriction={self.responseFriction.get():g}, but the collision response "
-                f"has mu={', '.join(f'{mu:g}' for mu in sorted(given))}: the response's is used.",
+                f"has mu={', '.join(f'{mu:g}' for mu in sorted(mus))}: the response's is used.",
             )
-        least, most = (self._data[f"{end}ContactForces"] for end in ("min", "max"))
+        sum_min, sum_max = (self._data[f"{end}ContactForces"] for end in ("min", "max"))
         bounds = (
-            least.get() if least.isSet() else 0.0,
-            most.get() if most.isSet() else np.inf,
+            sum_min.get() if sum_min.isSet() else 0.0,
+            sum_max.get() if sum_max.isSet() else np.inf,
         )
         return inverse_contacts(
             problem,
@@ -219,7 +220,7 @@ class QPInverseProblemSolver(ConstraintSolver):
             bounds=bounds,
         )
 
-    def _tell(self, solution: InverseSolution) -> None:
+    def _report_status(self, solution: InverseSolution) -> None:
         text = solution.status.value
         if solution.status is not Status.SOLVED and text != self.status.get():
             exceeded = f"Exceeded: {'; '.join(solution.relaxed[:4])}. " if solution.relaxed else ""
@@ -241,27 +242,22 @@ class QPInverseProblemSolver(ConstraintSolver):
 
 
 def _in_roles(problem: ConstraintSystem, *roles: InverseRole) -> list[LagrangianConstraint]:
-    return [entry for entry in problem.active if entry.inverse_role in roles]
+    return [constraint for constraint in problem.active if constraint.inverse_role in roles]
 
 
-def _held(effort: np.ndarray, variables: list[LagrangianConstraint]) -> np.ndarray:
-    """The last efforts to be held: zero where an effort is a change, as of a Young's modulus."""
-    changes = [getattr(type(entry), "effort_is_a_change", False) for entry in variables]
-    return np.where(np.repeat(changes, [entry.row_count for entry in variables]), 0.0, effort)
+def _held_efforts(effort: np.ndarray, variables: list[LagrangianConstraint]) -> np.ndarray:
+    """Return the efforts to hold: zero for efforts that are changes, as of Young's modulus."""
+    changes = [getattr(type(part), "effort_is_a_change", False) for part in variables]
+    return np.where(np.repeat(changes, [part.row_count for part in variables]), 0.0, effort)
 
 
-def _rows(constraints: list[LagrangianConstraint]) -> np.ndarray:
-    parts = [np.arange(entry.row_count) + entry.constraintIndex.get() for entry in constraints]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=int)
+_SUM_CONTACTS_MIN = 2
+"""Smallest number of contacts for which SoftRobots.Inverse bounds the sum of forces."""
 
 
-SHARED = 2
-"""Contacts from which on SoftRobots.Inverse bounds the sum of their forces."""
-
-
-def rows_of_contacts(contacts: Sequence[UnilateralLagrangianConstraint]) -> np.ndarray:
-    """Rows of all contacts, shape (n_r,)."""
-    parts = [np.arange(entry.row_count) + entry.constraintIndex.get() for entry in contacts]
+def rows_of(constraints: Sequence[LagrangianConstraint]) -> np.ndarray:
+    """Return the numbers of all rows of constraints, shape (n_r,)."""
+    parts = [np.arange(c.row_count) + c.constraintIndex.get() for c in constraints]
     return np.concatenate(parts) if parts else np.empty(0, dtype=int)
 
 
@@ -275,22 +271,22 @@ def inverse_contacts(
     energy: bool,
     bounds: tuple[float, float],
 ) -> Contacts:
-    """The contacts as variables; forces are SOFA's multipliers.
+    """Return the contacts as variables; forces are SOFA's multipliers.
 
     Args:
         problem: The constraint problem of the step.
-        contacts: What touches in it.
+        contacts: Contacts of the problem.
         actuators: Rows of the actuators and equalities.
         effectors: Rows of the effectors.
-        sliding: SOFA's `allowSliding`: whether contacts slide, on a round friction cone.
-        energy: Whether the energy term covers the contacts' forces.
-        bounds: Least and greatest sum of the normal multipliers.
+        sliding: SOFA's `allowSliding`: let contacts slide, on a round friction cone.
+        energy: Let the energy term cover the contacts' forces.
+        bounds: Smallest and largest sum of the normal multipliers.
     """
-    rows = rows_of_contacts(contacts)
-    counts = [entry.contact_count for entry in contacts]
+    rows = rows_of(contacts)
+    counts = [contact.contact_count for contact in contacts]
     total = sum(counts)
     sums = []
-    if total >= SHARED and (bounds[0] > 0.0 or bounds[1] < np.inf):
+    if total >= _SUM_CONTACTS_MIN and (bounds[0] > 0.0 or bounds[1] < np.inf):
         sums.append(NormalSum("all contacts", np.arange(total), *bounds))
     W = problem.W
     return Contacts(
@@ -298,12 +294,12 @@ def inverse_contacts(
         W_ac=W[np.ix_(actuators, rows)],
         W_cc=W[np.ix_(rows, rows)],
         delta_c_free=problem.delta_free[rows],
-        friction=np.repeat([entry.mu.get() for entry in contacts], counts),
+        friction=np.repeat([contact.mu.get() for contact in contacts], counts),
         identity=_identities(contacts),
         names=[
             name
-            for entry, count in zip(contacts, counts, strict=True)
-            for name in [entry.getName()] * count
+            for contact, count in zip(contacts, counts, strict=True)
+            for name in [contact.getName()] * count
         ],
         sums=sums,
         law=Law("coulomb") if sliding else Law("sticking"),
@@ -311,14 +307,12 @@ def inverse_contacts(
     )
 
 
-def _identities(
-    contacts: Sequence[UnilateralLagrangianConstraint],
-) -> list[tuple[int, int, int]]:
-    """Key of each contact: its elements, numbered where they touch twice."""
-    seen: dict[tuple[int, int], int] = {}
+def _identities(contacts: Sequence[UnilateralLagrangianConstraint]) -> list[tuple[int, int, int]]:
+    """Return the key of each contact: its elements, and a number if they touch repeatedly."""
+    numbers: dict[tuple[int, int], int] = {}
     names = []
-    for entry in contacts:
-        for first, second in entry.identity.tolist():
-            number = seen[first, second] = seen.get((first, second), -1) + 1
+    for contact in contacts:
+        for first, second in contact.identity.tolist():
+            number = numbers[first, second] = numbers.get((first, second), -1) + 1
             names.append((first, second, number))
     return names

@@ -1,6 +1,6 @@
 """Defects of SoftRobots.Inverse in limits and idle actuators, for `keeps_sofa_defects`.
 
-The rules were read off its results, not derived from its code.
+The rules are inferred from its results, not derived from its code.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 
 def push_idle_actuators(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
-    """Return efforts of which those that move no effector are the least, or 1 below a greatest."""
+    """Return efforts, where idle actuators have the smallest effort, or 1 below the largest."""
     p = problem
-    moves = p.W_ea.any(axis=0) | (p.W_ea.any() & p.W_aa.any(axis=0))
-    given = ~np.isnan(p.effort_fixed) | ~np.isnan(p.displacement_fixed)
-    below = np.isfinite(p.effort_max) & np.isinf(p.displacement_max).all()
-    least = np.where(below, np.minimum(1.0, p.effort_max), effort)
-    least = np.where(np.isfinite(p.effort_min), p.effort_min, least)
-    return np.where(moves | given, effort, least)
+    is_active = p.W_ea.any(axis=0) | (p.W_ea.any() & p.W_aa.any(axis=0))
+    is_imposed = ~np.isnan(p.effort_fixed) | ~np.isnan(p.displacement_fixed)
+    has_default = np.isfinite(p.effort_max) & np.isinf(p.displacement_max).all()
+    idle_effort = np.where(has_default, np.minimum(1.0, p.effort_max), effort)
+    idle_effort = np.where(np.isfinite(p.effort_min), p.effort_min, idle_effort)
+    return np.where(is_active | is_imposed, effort, idle_effort)
 
 
 def drop_far_limits(limits: dict[str, np.ndarray]) -> None:
-    """Put the greatest change in the place of limits that are farther than it."""
+    """Replace limits that are further away than the largest change by the change."""
     for quantity in ("effort", "displacement"):
         rate = limits.pop(f"{quantity}_rate", None)
         if rate is None:

@@ -14,46 +14,46 @@ from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import IMPOSE_LAMBDA, row_parameters
 
-_STRAIN = 1e-10
-"""Strain up to which a region counts as undeformed: its row is but rounding."""
+_STRAIN_MIN = 1e-10
+"""Largest strain of an undeformed region [-]: its row is only rounding."""
 
 
 class YoungModulusActuator(LagrangianConstraint):
     """Changes Young's modulus E of a TetrahedronFEMForceField, or of some of its elements.
 
-    Row: J = df/dE, the elastic forces at the present position for E = 1; delta = W lambda is what
-    the change does to the body, from delta_free = 0. The effort is the change Delta E of this step,
-    not a total: lambda = dt Delta E in second order, Delta E in first order. The step moves by
-    A^-1 J^T lambda, and E stands Delta E higher from the next step on.
+    Row: J = df/dE, the elastic forces at the present position for E = 1; delta = W lambda is the
+    effect of the change on the body, from delta_free = 0. The effort is the change Delta E of this
+    step, not a total: lambda = dt Delta E in second order, Delta E in first order. The step moves
+    by A^-1 J^T lambda, and from the next step on E is larger by Delta E.
 
-    The row takes df/dE at the present x alone. A body of modulus E + Delta E would also answer to
+    The row uses df/dE at the present x only. A body of modulus E + Delta E would also respond to
     the motion of the step with another K: to first order its velocity differs from the row's by
-    -A^-1 h (h + beta) Delta E dK/dE v_new (h the step, beta the Rayleigh stiffness), nothing
-    where the body is at rest.
+    -A^-1 h (h + beta) Delta E dK/dE v_new (h the step, beta the Rayleigh stiffness), which is zero
+    for a body at rest.
 
     Each actuator has its own modulus: several regions are several force fields on one state (as in
-    SoftRobots.Inverse: in child nodes that hold a topology and no state), or several `elements` of
-    one force field. Departures from SoftRobots.Inverse, which adds lambda to E whatever dt is, and
-    to entry 0 of youngModulus alone: E moves by Delta E on all elements; a reset returns E.
+    SoftRobots.Inverse: in child nodes with a topology and no state), or several `elements` of one
+    force field. Departures from SoftRobots.Inverse, which adds lambda to E for any dt, and only to
+    entry 0 of youngModulus: E changes by Delta E on all elements, and a reset restores E.
 
     Source: SoftRobots.Inverse's component of the same name.
     """
 
     inverse_role = InverseRole.ACTUATOR
     effort_is_a_change = True
-    """An effort that is held in the next step is zero."""
+    """True if holding an effort in the next step means an effort of zero."""
     row_count = 1
 
     forceField = LinkType(
         "Force field to change; the next TetrahedronFEMForceField by default.", kind="force field"
     )
     elements = Integers(
-        [], "Its tetrahedra to change (embedded runtime only); all by default.", follows="start"
+        [], "Tetrahedra to change (embedded runtime only); all by default.", follows="start"
     )
-    minYoung = Real(10.0, "Least Young's modulus.", unit="pressure")
-    maxYoung = Real(1e5, "Greatest Young's modulus.", unit="pressure")
-    maxYoungVariationRatio = Real(10.0, "Greatest change a step, relative to the present modulus.")
-    applyForce = Bool(True, "False: seek, but do not apply.")
+    minYoung = Real(10.0, "Smallest Young's modulus.", unit="pressure")
+    maxYoung = Real(1e5, "Largest Young's modulus.", unit="pressure")
+    maxYoungVariationRatio = Real(10.0, "Largest change per step, over the present modulus.")
+    applyForce = Bool(True, "Apply lambda, not only compute it.")
     youngModulus = Real(0.0, "Present Young's modulus.", unit="pressure", read_only=True)
 
     def init(self) -> None:
@@ -77,7 +77,7 @@ class YoungModulusActuator(LagrangianConstraint):
         """Find the force field and its modulus.
 
         Raises:
-            SceneError: there is none, or its elements have no common positive modulus.
+            SceneError: there is no field, or its elements have no common positive modulus.
         """
         self.field = self._find_field()
         if self.field.youngModulus.hasParent():
@@ -90,67 +90,67 @@ class YoungModulusActuator(LagrangianConstraint):
                 f"acts on {self.state.describe()}, but {self.field.describe()} on "
                 f"{self.field.state.describe()}. Put it beside its force field."
             )
-        self._chosen = self._choose()
-        self._nodes = np.unique(self.field.elements[self._chosen])
+        self._elements = self._find_elements()
+        self._nodes = np.unique(self.field.elements[self._elements])
         self._row = np.zeros(len(self._nodes), dtype=np.int64)
-        self._stress = self.field.largest_force_per_modulus(self._chosen)
-        self._first_young = self.field.moduli()[self._chosen].copy()
-        if np.ptp(self._first_young) or not self._first_young[0] > 0.0:
+        self._stress = self.field.largest_force_per_modulus(self._elements)
+        self._initial = self.field.moduli()[self._elements].copy()
+        if np.ptp(self._initial) or not self._initial[0] > 0.0:
             raise self.fault(
-                f"finds Young's moduli from {self._first_young.min():g} to "
-                f"{self._first_young.max():g}: it moves one modulus, above 0. Give each region an "
+                f"finds Young's moduli from {self._initial.min():g} to "
+                f"{self._initial.max():g}: it moves one modulus, above 0. Give each region an "
                 "actuator of its own, by 'elements' or by a force field for each."
             )
-        self.youngModulus.set(float(self._first_young[0]))
+        self.youngModulus.set(float(self._initial[0]))
 
     def _find_field(self) -> TetrahedronFEMForceField:
-        found: Any = self._links["forceField"].getLinkedBase()
+        field: Any = self._links["forceField"].getLinkedBase()
         node = self._context
-        while found is None and node is not None:
+        while field is None and node is not None:
             fields = [f for f in node.of("force field") if isinstance(f, TetrahedronFEMForceField)]
-            found = next(iter(fields), None)
+            field = next(iter(fields), None)
             node = node.parents[0] if node.parents else None
-        if not isinstance(found, TetrahedronFEMForceField):
+        if not isinstance(field, TetrahedronFEMForceField):
             raise self.fault("needs a TetrahedronFEMForceField in its node or above.")
-        return found
+        return field
 
-    def _choose(self) -> np.ndarray | slice:
-        chosen, count = self.elements.get(), len(self.field.elements)
-        if not len(chosen):
+    def _find_elements(self) -> np.ndarray | slice:
+        indices, count = self.elements.get(), len(self.field.elements)
+        if not len(indices):
             return slice(None)
-        if chosen.min() < 0 or chosen.max() >= count:
-            wrong = chosen.max() if chosen.max() >= count else chosen.min()
+        if indices.min() < 0 or indices.max() >= count:
+            worst = indices.max() if indices.max() >= count else indices.min()
             raise self.fault(
-                f"has 'elements' with {wrong}, but {self.field.describe()} has {count} tetrahedra."
+                f"has 'elements' with {worst}, but {self.field.describe()} has {count} tetrahedra."
             )
-        return np.unique(chosen)
+        return np.unique(indices)
 
     def reset(self) -> None:
-        """Give the force field its first modulus back."""
-        self._set_young(self._first_young)
+        """Restore the initial modulus of the force field."""
+        self._set_young(self._initial)
 
     def _set_young(self, young: np.ndarray | float) -> None:
-        self.field.set_moduli(self._chosen, young)
-        self.youngModulus.set(float(self.field.moduli()[self._chosen][0]))
+        self.field.set_moduli(self._elements, young)
+        self.youngModulus.set(float(self.field.moduli()[self._elements][0]))
 
     @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        self.youngModulus.set(float(self.field.moduli()[self._chosen][0]))
+        self.youngModulus.set(float(self.field.moduli()[self._elements][0]))
         force = np.zeros((self.state.count, 3))
-        self.field.add_force_per_modulus(self._chosen, force)
-        self._strained = np.abs(force).max() > _STRAIN * self._stress
+        self.field.add_force_per_modulus(self._elements, force)
+        self._is_strained = np.abs(force).max() > _STRAIN_MIN * self._stress
         return self._row, self._nodes, force[self._nodes]
 
     def resolution(self) -> np.ndarray:
-        """See LagrangianConstraint: a forward solver leaves the modulus alone."""
+        """Return parameters by which a forward solver does not change the modulus."""
         return row_parameters(IMPOSE_LAMBDA, 0.0)[None]
 
     def violation(self) -> np.ndarray:
-        """See LagrangianConstraint: without a change of modulus nothing moves."""
+        """Return zero: without a change of modulus nothing moves."""
         return np.zeros(1)
 
     def _factor(self) -> float:
-        """lambda of a change by 1: the integrator's; 1 in SoftRobots.Inverse, whatever dt is."""
+        """Return the integrator's lambda of a change by 1; 1 in SoftRobots.Inverse for any dt."""
         if keeps_sofa_defects():
             return 1.0
         assert self._context is not None
@@ -158,27 +158,27 @@ class YoungModulusActuator(LagrangianConstraint):
         return float(solver.effort_factor)
 
     def limits(self) -> dict[str, float]:
-        """Bounds of this step, by the names of InverseProblem; back into them where E is out.
+        """Return the bounds of this step by the names of InverseProblem, to keep E in its limits.
 
-        A region at its rest shape keeps its modulus: no modulus changes anything there.
+        A region at its rest shape keeps its modulus, which has no effect there.
         """
-        if not self._strained:
+        if not self._is_strained:
             return {"effort_min": 0.0, "effort_max": 0.0}
         young, factor = self.youngModulus.get(), self._factor()
-        reach = self.maxYoungVariationRatio.get() * young
-        low = max(self.minYoung.get() - young, -reach)
-        high = min(self.maxYoung.get() - young, reach)
+        change_max = self.maxYoungVariationRatio.get() * young
+        low = max(self.minYoung.get() - young, -change_max)
+        high = min(self.maxYoung.get() - young, change_max)
         return {
-            "effort_min": factor * min(low, reach),
-            "effort_max": factor * max(high, -reach),
+            "effort_min": factor * min(low, change_max),
+            "effort_max": factor * max(high, -change_max),
         }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Nothing yet: E changes with what is applied, see `store`; SOFA's changes in any case."""
+        """Change nothing: `store` changes E with an applied lambda; SOFA changes E in any case."""
         if keeps_sofa_defects() and not self.applyForce.get():
             self.store(lam, delta)
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Change E by what stands in lambda when the step is corrected."""
+        """Change E by lambda when the step is corrected."""
         if lam[0]:
             self._set_young(self.youngModulus.get() + float(lam[0]) / self._factor())

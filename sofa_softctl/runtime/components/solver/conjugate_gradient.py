@@ -21,27 +21,27 @@ class CGLinearSolver(LinearSolver):
     """Conjugate gradients without a matrix.
 
     Stops after `iterations`, when |r| <= tolerance |b|, or when |p^T A p| <= threshold (except in
-    the first iteration of the very first solve). With its defaults it is not converged; a scene
-    that uses them gets what SOFA gives.
+    the first iteration of the very first solve). Its defaults do not lead to convergence; a scene
+    that uses them gets SOFA's result.
     """
 
-    iterations = UInt(25, "Most iterations.")
+    iterations = UInt(25, "Largest number of iterations.")
     tolerance = Real(1e-5, "Residual at which to stop, relative to the right-hand side.")
     threshold = Real(1e-5, "Smallest p^T A p, in the scene's units.")
     warmStart = Bool(False, "Start from the last solution.")
     verbose = Bool(False, "Unused.")
     graph = Text("", "Unused.", linkable=False)
     parallelInverseProduct = Bool(False, "Unused.")
-    linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
+    linearSystem = LinkType("Unused: the matrix is the integrator's.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
-        self._first = True
+        self._is_first_solve = True
         self._x = np.zeros((0, 3))  # until a system is attached
         self.solve_count, self.load_sum, self.residual_sum = 0, 0.0, 0.0
 
     def init(self) -> None:
-        """Replace negative tolerances; as in SOFA not those of the solvers derived from it."""
+        """Replace negative tolerances, but as in SOFA not in derived solvers."""
         if self.getClassName() in ("CGLinearSolver", "ParallelCGLinearSolver"):
             not_negative(self, "tolerance", 1e-5)
             not_negative(self, "threshold", 1e-5)
@@ -51,7 +51,7 @@ class CGLinearSolver(LinearSolver):
         self.system = system
         self.factors = (0.0, 0.0, 0.0)
         self._matrix: SystemMatrix | None = None
-        self._first = True
+        self._is_first_solve = True
         self._b = np.zeros((system.size, 3))
         self._x = np.zeros((system.size, 3))
 
@@ -76,7 +76,7 @@ class CGLinearSolver(LinearSolver):
         r = b - self._product(x) if self.warmStart.get() else b.copy()
         norm_b = float(np.sqrt(np.vdot(b, b)))
         if norm_b == 0.0:
-            self._first = False
+            self._is_first_solve = False
             self._x = np.zeros_like(b)
             return self._x
         tolerance, threshold = self.tolerance.get(), self.threshold.get()
@@ -88,26 +88,26 @@ class CGLinearSolver(LinearSolver):
             p = r.copy() if iteration == 1 else r + (rho / rho_old) * p
             q = self._product(p)
             curvature = float(np.vdot(p, q))
-            tried = iteration > 1 or not self._first
-            if curvature == 0.0 or (abs(curvature) <= threshold and tried):
+            can_stop = iteration > 1 or not self._is_first_solve
+            if curvature == 0.0 or (abs(curvature) <= threshold and can_stop):
                 break
             x += (rho / curvature) * p
             r -= (rho / curvature) * q
             rho_old = rho
-        self._first = False
+        self._is_first_solve = False
         self._x = x
-        self._count(b, float(np.sqrt(np.vdot(r, r))))
+        self._record_solve(b, float(np.sqrt(np.vdot(r, r))))
         timer.set_value("CG iterations", iteration)
         return x
 
-    def _count(self, b: np.ndarray, residual: float) -> None:
-        """Add a solve to the sums by which `scene.watch` judges it."""
+    def _record_solve(self, b: np.ndarray, residual: float) -> None:
+        """Add a solve to the sums for `scene.watch`."""
         self.solve_count += 1
         self.load_sum += float(np.sqrt(np.vdot(b, b)))
         self.residual_sum += residual
 
     def delassus(self, rows: ConstraintRows) -> np.ndarray:
-        """See LinearSolver; one solve for each row."""
+        """Return H A^-1 H^T with one solve per row."""
         self._columns = np.zeros((rows.count, self.system.size, 3))
         unit = np.zeros(rows.count)
         for i in range(rows.count):
@@ -125,30 +125,30 @@ class CGLinearSolver(LinearSolver):
 
     def reset(self) -> None:
         """Forget the last solution."""
-        self._first = True
+        self._is_first_solve = True
         self._x[:] = 0.0
 
     @override
     def snapshot(self) -> dict[str, Any]:
-        return {"first": self._first, "x": self._x.copy()}
+        return {"first": self._is_first_solve, "x": self._x.copy()}
 
     @override
     def restore(self, snapshot: dict[str, Any]) -> None:
-        self._first, self._x = snapshot["first"], snapshot["x"].copy()
+        self._is_first_solve, self._x = snapshot["first"], snapshot["x"].copy()
 
     def A(self) -> sparse.csr_matrix:
-        """The matrix of the last step, assembled for the asking, shape (3 n, 3 n)."""
+        """Assemble the matrix of the last step, shape (3 n, 3 n)."""
         if self._matrix is None:
             self._matrix = SystemMatrix(self.system)
         self._matrix.assemble(*self.factors)
         return sparse.csr_matrix(self._matrix.pattern.to_csr(self._matrix.values))
 
     def b(self) -> np.ndarray:
-        """Right-hand side of the last solve."""
+        """Return the right-hand side of the last solve."""
         return self._b.ravel()
 
     def x(self) -> np.ndarray:
-        """Solution of the last solve."""
+        """Return the solution of the last solve."""
         return self._x.ravel()
 
 

@@ -43,19 +43,18 @@ class DefaultAnimationLoop(SteppingLoop):
 
 
 class MultiStepAnimationLoop(SteppingLoop):
-    """Divides a step into `collisionSteps` times `integrationSteps` parts.
+    """Divides a step into `collisionSteps` searches for contacts with `integrationSteps` each.
 
-    Contacts are sought at the start of each of the former. Controllers see the whole step. As in
-    SOFA the time that passes is that of one search's integrations, so less than the step where
-    there are several.
+    Controllers see the whole step. As in SOFA, time advances by the integrations of one search
+    only, so by less than the step if there are several searches.
     """
 
     aliases = ("MultiStepMasterSolver",)
     integrates = True
 
-    computeBoundingBox = Bool(True, "Unused: boxes are computed when somebody asks.")
-    collisionSteps = Int(1, "Times that contacts are sought in a step.")
-    integrationSteps = Int(1, "Integrations after each.")
+    computeBoundingBox = Bool(True, "Unused: boxes are computed on demand.")
+    collisionSteps = Int(1, "Searches for contacts per step.")
+    integrationSteps = Int(1, "Integrations after each search.")
 
     @override
     def step(self, h: float) -> None:
@@ -68,28 +67,28 @@ class MultiStepAnimationLoop(SteppingLoop):
             complain(self, problem, " As in SOFA nothing moves, and no time passes.")
             integrations = 0
         time = self.root.time
-        start, part = time.get(), h / (searches * integrations or 1)
+        start, substep = time.get(), h / (searches * integrations or 1)
         self.begin(h)
         for _ in range(searches):
             self.collide()
             for k in range(integrations):
-                self._integrate(part)
-                time.set(start + (k + 1) * part)
+                self._integrate(substep)
+                time.set(start + (k + 1) * substep)
                 self.root.inherit()
-        time.set(start + integrations * part - h)  # `end` adds h
+        time.set(start + integrations * substep - h)  # `end` adds h
         self.end(h)
 
     def settle(self) -> None:
-        """See SteppingLoop: done after each integration."""
+        """Place unmoved mappings; the others are done after each integration."""
         for mapping in self.unmoved_mappings:
             place_follower(mapping)
 
-    def _integrate(self, part: float) -> None:
+    def _integrate(self, h: float) -> None:
         self.root.send(Event("IntegrateBeginEvent"))
         self.outer.act()
         for system in self.systems:
             system.update_fixed()
-            system.solver.integrate(part)
+            system.solver.integrate(h)
             system.settle()
         self.outer.clear()
         self.root.send(Event("IntegrateEndEvent"))

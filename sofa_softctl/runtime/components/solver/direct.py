@@ -1,7 +1,7 @@
 """SparseLDLSolver: factors of the system matrix.
 
 SOFA's other direct solvers solve the same linear system, so each is this sparse Cholesky
-factorisation under its own name: the solutions agree to rounding.
+factorisation under another name: the solutions agree to rounding.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 class SparseLDLSolver(DirectLinearSolver):
     """Sparse factorisation of the system matrix.
 
-    Cholesky with a fill-reducing ordering and symbolic analysis that are computed once; a matrix
-    that is not positive definite is factorised as LU by SciPy, slower, and the component says so.
+    Cholesky, with a fill-reducing ordering and symbolic analysis that are computed once. SciPy
+    factorises a matrix that is not positive definite as LU, which is slower.
     """
 
-    linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
+    linearSystem = LinkType("Unused: the matrix is the integrator's.")
     parallelInverseProduct = Bool(False, "Unused.")
     orderingMethod = LinkType("Unused: the ordering is chosen by the solver.")
-    precomputeSymbolicDecomposition = Bool(True, "Unused: it always is.")
+    precomputeSymbolicDecomposition = Bool(True, "Unused: always precomputed.")
     L_nnz = Int(0, "Unused.")
     saveMatrixToFile = Bool(False, "Unused.")
     savingMatrixToFile = Bool(False, "Unused.")
@@ -50,8 +50,8 @@ class SparseLDLSolver(DirectLinearSolver):
     def attach(self, system: MechanicalSystem) -> None:
         self.system = system
         self.matrix = SystemMatrix(system)
-        self._held: np.ndarray = np.all(system.identity, axis=1)
-        self._factor = BlockCholesky(self.matrix.pattern, ~self._held)
+        self._fixed: np.ndarray = np.all(system.identity, axis=1)
+        self._factor = BlockCholesky(self.matrix.pattern, ~self._fixed)
         self._lu: Any = None
         self._b: np.ndarray = np.zeros((system.size, 3))
         self._x: np.ndarray = np.zeros((system.size, 3))
@@ -64,10 +64,10 @@ class SparseLDLSolver(DirectLinearSolver):
     @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
         self.factors = (m, k, h)
-        held: np.ndarray = np.all(self.system.identity, axis=1)
-        if not np.array_equal(held, self._held):
-            self._held = held
-            self._factor = BlockCholesky(self.matrix.pattern, ~held)
+        fixed: np.ndarray = np.all(self.system.identity, axis=1)
+        if not np.array_equal(fixed, self._fixed):
+            self._fixed = fixed
+            self._factor = BlockCholesky(self.matrix.pattern, ~fixed)
         values = self.matrix.assemble(m, k, h)
         self._lu = None
         if not self._factor.factorize(values):
@@ -81,7 +81,7 @@ class SparseLDLSolver(DirectLinearSolver):
     def _factorize_indefinite(self) -> None:
         matrix = self.A()
         if not np.isfinite(matrix.data).all():
-            return  # the loop finds the object that diverged
+            return  # the loop reports the object that diverged
         try:
             self._lu = sparse_linalg.splu(matrix.tocsc())
         except RuntimeError as error:
@@ -90,12 +90,12 @@ class SparseLDLSolver(DirectLinearSolver):
             ) from error
 
     def _explain(self, matrix: Any) -> str:
-        """Return which state has neither mass nor stiffness, and what to do."""
+        """Name a state with neither mass nor stiffness, and a remedy."""
         size = np.abs(matrix.diagonal())
         for state in self.system.states:
             start = 3 * self.system.offset[id(state)]
-            own = size[start : start + 3 * state.block_count]
-            if len(own) and own.max() <= np.finfo(float).eps * size.max():
+            diagonal = size[start : start + 3 * state.block_count]
+            if len(diagonal) and diagonal.max() <= np.finfo(float).eps * size.max():
                 return (
                     f"{state.describe()} has neither mass nor stiffness: map it to a body, with a "
                     "BarycentricMapping or RigidMapping in its node, or give it a mass."
@@ -141,23 +141,22 @@ class SparseLDLSolver(DirectLinearSolver):
         return H.reshape(rows.count, -1)
 
     def A(self) -> sparse.csr_matrix:
-        """The matrix of the last step, shape (3 n, 3 n); held rows are identity."""
+        """Return the matrix of the last step, shape (3 n, 3 n); fixed rows are identity."""
         return sparse.csr_matrix(self.matrix.pattern.to_csr(self.matrix.values))
 
     def b(self) -> np.ndarray:
-        """Right-hand side of the last solve; after a step with constraints that is H^T lambda."""
+        """Return the last right-hand side: H^T lambda after a step with constraints."""
         return self._b.ravel()
 
     def x(self) -> np.ndarray:
-        """Solution of the last solve."""
+        """Return the solution of the last solve."""
         return self._x.ravel()
 
 
 class AsyncSparseLDLSolver(SparseLDLSolver):
-    """SparseLDLSolver; here it does not run beside the step, so it is never a step late.
+    """SparseLDLSolver; here it is synchronous, so its factors belong to the present step.
 
-    SOFA's uses the factors of an earlier step, whichever is ready: it is meant for a
-    PCGLinearSolver.
+    SOFA's solver uses the last factors that are ready, as a preconditioner for PCGLinearSolver.
     """
 
     enableAssembly = Bool(True, "Unused.")
@@ -194,8 +193,8 @@ class CholeskySolver(SparseLDLSolver):
 class BTDLinearSolver(SparseLDLSolver):
     """A direct solver for chains; SparseLDLSolver under another name.
 
-    SOFA's knows blocks beside the diagonal only and leaves the others out; this one solves the
-    whole matrix, and says so.
+    SOFA's solver ignores blocks that are not next to the diagonal; this one solves the whole
+    matrix, with a warning.
     """
 
     showProblem = Bool(False, "Unused.")
@@ -216,7 +215,7 @@ class BTDLinearSolver(SparseLDLSolver):
 class SVDLinearSolver(SparseLDLSolver):
     """A dense direct solver; SparseLDLSolver under another name.
 
-    SOFA's leaves out directions whose singular value is below minSingularValue; here a singular
+    SOFA's solver ignores directions with a singular value below minSingularValue; here a singular
     matrix is an error.
     """
 
@@ -227,7 +226,7 @@ class SVDLinearSolver(SparseLDLSolver):
 class PrecomputedLinearSolver(SparseLDLSolver):
     """SparseLDLSolver that keeps the factors of its first matrix: for small motions.
 
-    SOFA's keeps the inverse, and reads it from a file where there is one.
+    SOFA's solver keeps the inverse, and reads it from a file if there is one.
     """
 
     jmjt_twostep = Bool(True, "Unused.")

@@ -14,7 +14,7 @@ from sofa_softctl.runtime.helper import timer
 
 
 class EulerImplicitSolver(OdeSolver):
-    """Linearly implicit Euler: one linear system a step.
+    """Linearly implicit Euler: one linear system per step.
 
     With f all forces at (x, v), K = -df/dx, alpha and beta the Rayleigh coefficients, h = dt and
     tau = 1 (1/2 with trapezoidalScheme):
@@ -39,7 +39,7 @@ class EulerImplicitSolver(OdeSolver):
     computeResidual = Bool(False, "Unused.")
     maxIter = Int(0, "Unused.")
     residual = Real(0.0, "Unused.")
-    linearSolver = LinkType("Linear solver; the one of the node by default.", kind="linear solver")
+    linearSolver = LinkType("Linear solver; the node's by default.", kind="linear solver")
 
     @override
     def attach(self, system: MechanicalSystem) -> None:
@@ -47,18 +47,18 @@ class EulerImplicitSolver(OdeSolver):
         system.linear_solver.attach(system)
 
     def allows_no_mass(self) -> bool:
-        """First order moves by stiffness alone."""
+        """Return True in first order, which needs only stiffness."""
         return self.firstOrder.get()
 
     @property
     def position_factor(self) -> float:  # type: ignore[override]
-        """SOFA takes it from the node's dt, also in first order."""
+        """The node's dt, also in first order, as in SOFA."""
         assert self._context is not None
         return self._context.dt.get()
 
     @property
     def effort_factor(self) -> float:
-        """lambda of one unit of effort: h in second order (an impulse), 1 in first order."""
+        """The lambda of a unit of effort: h in second order (an impulse), 1 in first order."""
         return 1.0 if self.firstOrder.get() else self.position_factor
 
     @property
@@ -67,7 +67,7 @@ class EulerImplicitSolver(OdeSolver):
         return 0.5 if self.trapezoidalScheme.get() else 1.0
 
     def matrix_factors(self, h: float) -> tuple[float, float, float]:
-        """m, k and h of the matrix of a step of length h; see LinearSolver.set_matrix."""
+        """Return m, k and h of `LinearSolver.set_matrix` for a step of length h."""
         tau = self.tau
         if self.firstOrder.get():
             return 1.0, tau * h, 0.0
@@ -75,11 +75,11 @@ class EulerImplicitSolver(OdeSolver):
         return 1.0 + tau * h * alpha, tau * h * (tau * h + beta), tau * h
 
     def decay(self, h: float) -> float:
-        """What `vdamping` leaves of a velocity in a step of length h."""
+        """Return the factor of `vdamping` on velocities in a step of length h."""
         return math.exp(-h * self.vdamping.get())
 
     def check_differentiable(self) -> None:
-        """See OdeSolver; known for the second order, without decay and averages."""
+        """Check that derivatives are known: in second order, without decay and averages."""
         for name in ("firstOrder", "trapezoidalScheme", "vdamping"):
             if self._data[name].get():
                 raise self.fault(f"has '{name}' set: derivatives are known of the step without it.")
@@ -104,7 +104,7 @@ class EulerImplicitSolver(OdeSolver):
             np.add(system.v, change, out=system.v_free)
 
     def finish(self, h: float, v: np.ndarray) -> None:
-        """Add gravity that is kept apart, then let the velocity decay."""
+        """Add separate gravity, then apply the velocity decay."""
         for mass in self.system.masses:
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
                 assert mass._context is not None

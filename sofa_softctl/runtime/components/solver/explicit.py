@@ -1,4 +1,4 @@
-"""Explicit integrators: forces at known positions and velocities alone."""
+"""Explicit integrators: forces at known positions and velocities only."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sofa_softctl.runtime.core.link import LinkType
 
 
 class ExplicitSolver(OdeSolver):
-    """a = M^-1 f, for masses without coupling between nodes; one of another kind takes a solver.
+    """a = M^-1 f, for masses without coupling between nodes; others need a linear solver.
 
-    The step must be short: below the period of the stiffest vibration divided by 3. Multipliers of
+    The step must be shorter than a third of the period of the stiffest vibration. Multipliers of
     constraints are forces.
     """
 
@@ -26,7 +26,7 @@ class ExplicitSolver(OdeSolver):
     linearSolver = LinkType("Linear solver, for masses that couple nodes.", kind="linear solver")
 
     def attach(self, system: MechanicalSystem) -> None:
-        """See OdeSolver.
+        """Attach to a system, and find the masses.
 
         Raises:
             SceneError: a state has no mass, or its mass needs a solver.
@@ -47,8 +47,7 @@ class ExplicitSolver(OdeSolver):
     @override
     def velocity_factor(self) -> float:  # type: ignore[override]
         assert self._context is not None
-        dt: float = self._context.dt.get()
-        return dt
+        return self._context.dt.get()
 
     @property
     @override
@@ -56,15 +55,15 @@ class ExplicitSolver(OdeSolver):
         return self.velocity_factor**2
 
     def _mass_of(self, state: MechanicalState) -> Mass:
-        found = [mass for mass in self.system.masses if mass.state is state]
-        if len(found) != 1:
+        match = [mass for mass in self.system.masses if mass.state is state]
+        if len(match) != 1:
             raise self.fault(
-                f"needs one mass for {state.describe()}, got {len(found)}: it divides forces by it."
+                f"needs one mass for {state.describe()}, got {len(match)}: it divides forces by it."
             )
-        return found[0]
+        return match[0]
 
     def acceleration(self) -> np.ndarray:
-        """M^-1 f where the states are, shape as the system's vectors."""
+        """Return M^-1 f at the present positions, in the shape of the system's vectors."""
         system = self.system
         system.compute_force()
         a = system.force.copy()
@@ -85,7 +84,7 @@ class ExplicitSolver(OdeSolver):
         return a
 
     def add_separate_gravity(self, h: float) -> None:
-        """v += h g for masses that keep gravity apart."""
+        """Add h g to velocities of masses with separateGravity."""
         for mass in self.system.masses:
             if mass.separateGravity.get() and id(mass.state) in self.system.offset:
                 assert mass._context is not None
@@ -93,7 +92,7 @@ class ExplicitSolver(OdeSolver):
                 part += h * mass.state.kind.linear(mass._context.gravity.get())
 
     def advance(self, *moves: tuple[np.ndarray, float]) -> None:
-        """Positions moved by each velocity times its time, one after the other."""
+        """Move positions by each velocity times its time, one after the other."""
         for state in self.system.states:
             position = state.position
             for v, h in moves:
@@ -105,8 +104,8 @@ class ExplicitSolver(OdeSolver):
 class EulerExplicitSolver(ExplicitSolver):
     """v += h a, then x += h v; with symplectic=False x first.
 
-    Under FreeMotionAnimationLoop velocities always come first and a mass with separateGravity has
-    no weight, as in SOFA; symplectic=False would let no constraint move anything.
+    As in SOFA, under FreeMotionAnimationLoop velocities always come first, and a mass with
+    separateGravity has no weight; with symplectic=False constraints would move nothing.
     """
 
     aliases = ("EulerSolver", "ExplicitEuler")
@@ -116,15 +115,15 @@ class EulerExplicitSolver(ExplicitSolver):
     @override
     def integrate(self, h: float) -> None:
         self.add_separate_gravity(h)
-        before = self.system.v.copy()
+        v_before = self.system.v.copy()
         self.system.v += h * self.acceleration()
-        self.advance((self.system.v if self.symplectic.get() else before, h))
+        self.advance((self.system.v if self.symplectic.get() else v_before, h))
 
     def solve(self, h: float) -> None:
-        """See OdeSolver.
+        """Compute the free velocities.
 
         Raises:
-            SceneError: symplectic=False.
+            SceneError: symplectic is False.
         """
         if not self.symplectic.get():
             raise self.fault(
@@ -135,7 +134,7 @@ class EulerExplicitSolver(ExplicitSolver):
 
 
 class CentralDifferenceSolver(ExplicitSolver):
-    """Velocities half a step before positions: v = (v (1/h - r/2) + a) / (1/h + r/2), x += h v.
+    """Velocities are half a step before positions: v = (v (1/h - r/2) + a) / (1/h + r/2), x += h v.
 
     r is rayleighMass.
     """
@@ -157,13 +156,13 @@ class CentralDifferenceSolver(ExplicitSolver):
 
 
 class RungeKuttaSolver(ExplicitSolver):
-    """Steps from several accelerations on the way.
+    """Base class of methods that combine several accelerations per step.
 
     Before each of them the projective constraints act on positions and velocities.
     """
 
     def attach(self, system: MechanicalSystem) -> None:
-        """See OdeSolver.
+        """Attach to a system of a loop without constraints.
 
         Raises:
             SceneError: as for ExplicitSolver, or the loop is for constraints.
@@ -179,32 +178,34 @@ class RungeKuttaSolver(ExplicitSolver):
         super().attach(system)
 
     def start(self, h: float) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-        """Positions, velocities and accelerations at the start of the step."""
+        """Return positions, velocities and accelerations at the start of the step."""
         self.add_separate_gravity(h)
         self.system.settle()
         return self._positions(), self.system.v.copy(), self.acceleration()
 
-    def at(self, start: list[np.ndarray], v: np.ndarray, way: np.ndarray, h: float) -> np.ndarray:
-        """The acceleration at `start` moved by h times `way`, with the velocities v.
+    def acceleration_at(
+        self, start: list[np.ndarray], v: np.ndarray, u: np.ndarray, h: float
+    ) -> np.ndarray:
+        """Return the acceleration at the positions start + h u, with velocities v.
 
-        These become what the projective constraints make of them.
+        The projective constraints change v in place.
         """
         system = self.system
-        kept = system.v.copy()
-        self._put(start)
-        self.advance((way, h))
+        v_before = system.v.copy()
+        self._set_positions(start)
+        self.advance((u, h))
         system.v[:] = v
         system.settle()
         v[:] = system.v
         a = self.acceleration()
-        system.v[:] = kept
-        self._put(start)
+        system.v[:] = v_before
+        self._set_positions(start)
         return a
 
     def _positions(self) -> list[np.ndarray]:
         return [state.position.get().copy() for state in self.system.states]
 
-    def _put(self, positions: list[np.ndarray]) -> None:
+    def _set_positions(self, positions: list[np.ndarray]) -> None:
         for state, position in zip(self.system.states, positions, strict=True):
             np.copyto(state.position.get(), position)
 
@@ -216,7 +217,7 @@ class RungeKutta2Solver(RungeKuttaSolver):
     def integrate(self, h: float) -> None:
         start, v, first = self.start(h)
         middle = v + (h / 2.0) * first
-        a = self.at(start, middle, v, h / 2.0)
+        a = self.acceleration_at(start, middle, v, h / 2.0)
         self.advance((middle, h))
         self.system.v[:] = v + h * a
 
@@ -228,10 +229,10 @@ class RungeKutta4Solver(RungeKuttaSolver):
     def integrate(self, h: float) -> None:
         start, v1, a1 = self.start(h)
         v2 = v1 + (h / 2.0) * a1
-        a2 = self.at(start, v2, v1, h / 2.0)
+        a2 = self.acceleration_at(start, v2, v1, h / 2.0)
         v3 = v1 + (h / 2.0) * a2
-        a3 = self.at(start, v3, v2, h / 2.0)
+        a3 = self.acceleration_at(start, v3, v2, h / 2.0)
         v4 = v1 + h * a3
-        a4 = self.at(start, v4, v3, h)
+        a4 = self.acceleration_at(start, v4, v3, h)
         self.advance((v1, h / 6.0), (v2, h / 3.0), (v3, h / 3.0), (v4, h / 6.0))
         self.system.v[:] = v1 + (h / 6.0) * (a1 + a4) + (h / 3.0) * (a2 + a3)

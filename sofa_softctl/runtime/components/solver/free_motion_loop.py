@@ -22,25 +22,25 @@ from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
 from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
 
-_PLACE = ("position", "velocity")
+_MOTION = ("position", "velocity")
 
 
 class FreeMotionAnimationLoop(SteppingLoop):
     """SOFA's order of a constrained step.
 
-    AnimateBegin, free motion with every multiplier zero, rows and W and delta_free at the
-    start-of-step position, BuildConstraintSystemEnd, constraint solver, SolveConstraintSystemEnd,
-    correction with what stands in lambda then, AnimateEnd.
+    AnimateBegin, free motion with all multipliers zero, rows, W and delta_free at the positions of
+    the step's start, BuildConstraintSystemEnd, constraint solver, SolveConstraintSystemEnd,
+    correction with the present lambda, AnimateEnd.
     """
 
     solveVelocityConstraintFirst = Bool(
-        False, "Violations and W are of velocities; with contacts and UniformLagrangianConstraint."
+        False, "Solve in velocities; for contacts and UniformLagrangianConstraint."
     )
     parallelCollisionDetectionAndFreeMotion = Bool(False, "Unused.")
     parallelODESolving = Bool(False, "Unused.")
     computeBoundingBox = Bool(True, "Unused.")
     threadSafeVisitor = Bool(False, "Unused.")
-    constraintSolver = LinkType("Constraint solver; that of the node by default.")
+    constraintSolver = LinkType("Constraint solver; the node's by default.")
     targetNode = LinkType("Unused: the root.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
@@ -49,14 +49,14 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self._uncorrected: list[MechanicalState] = []
 
     def init(self) -> None:
-        """Add the default constraint solver when the scene has none, as SOFA does."""
+        """Add the default constraint solver if the scene has none, as SOFA does."""
         assert self._context is not None
         linked = self._links["constraintSolver"].getLinkedBase()
         if not self._context.of("constraint solver") and linked is None:
             self._context.addObject("GenericConstraintSolver")
 
     def prepare(self) -> None:
-        """Find the systems and who corrects them."""
+        """Find the systems and their corrections."""
         super().prepare()
         self._check_free_motion()
         corrections: list[tuple[ConstraintCorrection, MechanicalSystem]] = []
@@ -66,7 +66,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
                 system = self._system_of(correction)
                 correction.attach(system)
                 corrections.append((correction, system))
-        self._check_corrected([correction for correction, _ in corrections])
+        self._check_corrections([correction for correction, _ in corrections])
         self.problem = ConstraintProblem(self.root, self.systems, corrections)
         for system in self.systems:
             for state in system.all_states:
@@ -88,20 +88,20 @@ class FreeMotionAnimationLoop(SteppingLoop):
                     "an EulerImplicitSolver."
                 )
 
-    def _check_corrected(self, corrections: list[ConstraintCorrection]) -> None:
-        first: dict[int, ConstraintCorrection] = {}
+    def _check_corrections(self, corrections: list[ConstraintCorrection]) -> None:
+        by_state: dict[int, ConstraintCorrection] = {}
         for correction in corrections:
             for state in correction.states:
-                other = first.setdefault(id(state), correction)
-                if other is not correction:
+                twin = by_state.setdefault(id(state), correction)
+                if twin is not correction:
                     raise correction.fault(
-                        f"corrects {state.describe()}, as {other.describe()} does: its compliance "
+                        f"corrects {state.describe()}, as {twin.describe()} does: its compliance "
                         "would count twice. Remove one of them."
                     )
         self._uncorrected = []
         for system in self.systems:
             for state in system.states:
-                if id(state) not in first:
+                if id(state) not in by_state:
                     self._uncorrected.append(state)
                     if _would_move(state, system):
                         problem = system.solver.fault(
@@ -121,11 +121,11 @@ class FreeMotionAnimationLoop(SteppingLoop):
 
     @property
     def solver(self) -> ConstraintSolver:
-        """The constraint solver of the scene."""
+        """Constraint solver of the scene."""
         assert self._context is not None
-        found: Any = self._links["constraintSolver"].getLinkedBase()
-        solver: Any = found or self._context.of("constraint solver")[0]
-        return solver  # type: ignore[no-any-return]
+        linked: Any = self._links["constraintSolver"].getLinkedBase()
+        solver: Any = linked or self._context.of("constraint solver")[0]
+        return solver
 
     @override
     def step(self, h: float) -> None:
@@ -137,13 +137,13 @@ class FreeMotionAnimationLoop(SteppingLoop):
             system.solver.finish(h, system.v_free)
             system.project(system.v_free)
             system.propagate_free(h)
-        for state in self.unmoved:  # a script may have moved them, or given them a velocity
+        for state in self.unmoved:  # a script may have moved them, or set a velocity
             np.copyto(state.free_velocity.get(), state.velocity.get())
             state.advance(state.velocity.get(), h, state.free_position.get())
         self.check_free_motion()
         clock.lap("free motion")
         self.collide()
-        problem.contacts = [entry for pipeline in self.pipelines for entry in pipeline.contacts]
+        problem.contacts = [contact for pipeline in self.pipelines for contact in pipeline.contacts]
         clock.lap("collision")
         problem.build(self.root.time.get())
         if self.solveVelocityConstraintFirst.get():
@@ -162,19 +162,19 @@ class FreeMotionAnimationLoop(SteppingLoop):
         self.end(h)
 
     def _correct(self, h: float) -> None:
-        """Move by the free motion and the multipliers; states without a correction stay."""
+        """Apply free motion and multipliers; states without a correction do not move."""
         assert self.problem is not None
-        kept = [state._data[name] for state in self._uncorrected for name in _PLACE]
-        values = [data.get().copy() for data in kept]
+        unchanged = [state._data[name] for state in self._uncorrected for name in _MOTION]
+        values = [data.get().copy() for data in unchanged]
         self.problem.correct(h, by_velocity=self.solveVelocityConstraintFirst.get())
-        for data, value in zip(kept, values, strict=True):
+        for data, value in zip(unchanged, values, strict=True):
             np.copyto(data.get(), value)
 
     def _scale_to_velocities(self, problem: ConstraintProblem) -> None:
-        """Divide W and delta_free by dt; the multipliers stay the same but for friction.
+        """Divide W and delta_free by dt; this changes only multipliers with friction.
 
         Raises:
-            SceneError: A constraint or correction of which that is not true in SOFA.
+            SceneError: This is not true for a constraint or correction in SOFA.
         """
         dt = self.root.dt.get()
         for correction, _ in problem.corrections:
@@ -195,9 +195,9 @@ class FreeMotionAnimationLoop(SteppingLoop):
         problem.delta_free /= dt
 
     def _rows_on(self, state: MechanicalState) -> sparse.csr_matrix:
-        """Directions of all rows of this step on a state, shape (rows, numbers of its velocity).
+        """Return the directions of this step's rows on a state, shape (rows, velocity numbers).
 
-        On a mapped state those of its own constraints.
+        A mapped state has only rows of constraints that act on it directly.
         """
         problem = self.problem
         row, node = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -206,20 +206,20 @@ class FreeMotionAnimationLoop(SteppingLoop):
         for system in self.systems:
             start, rows = system.offset.get(id(state)), problem.rows.get(id(system))
             if start is not None and rows is not None:
-                own = (rows.node >= start) & (rows.node < start + state.block_count)
-                row, node = rows.row[own], rows.node[own] - start
-                direction = rows.direction[own]
+                is_on_state = (rows.node >= start) & (rows.node < start + state.block_count)
+                row, node = rows.row[is_on_state], rows.node[is_on_state] - start
+                direction = rows.direction[is_on_state]
         if not any(id(state) in system.offset for system in self.systems):
-            for first, where, entries in problem.given:
-                if where is state:
+            for first, owner, entries in problem.given:
+                if owner is state:
                     row = np.concatenate([row, entries.row + first])
                     node = np.concatenate([node, entries.node])
                     direction = np.concatenate([direction, entries.direction])
         places = (np.repeat(row, 3), (3 * node[:, None] + np.arange(3)).ravel())
         shape = (problem.count, 3 * state.block_count)
-        found = sparse.coo_matrix((direction.ravel(), places), shape=shape).tocsr()
-        found.eliminate_zeros()
-        return found[:, : state.count * state.deriv_size]
+        H = sparse.coo_matrix((direction.ravel(), places), shape=shape).tocsr()
+        H.eliminate_zeros()
+        return H[:, : state.count * state.deriv_size]
 
     def _store_lambda(self, problem: ConstraintProblem, h: float) -> None:
         for system in self.systems:
@@ -234,7 +234,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
 
     @staticmethod
     def _store_mapped_lambda(problem: ConstraintProblem, system: MechanicalSystem) -> None:
-        """The multipliers' forces on mapped states, those of what hangs on them included."""
+        """Store the multipliers' forces on mapped states and on states mapped to these."""
         for state in system.mapped:
             state.lam[:] = 0.0
         for start, state, (row, node, direction) in problem.given:
@@ -251,6 +251,6 @@ class FreeMotionAnimationLoop(SteppingLoop):
 
 
 def _would_move(state: MechanicalState, system: MechanicalSystem) -> bool:
-    """Whether anything acts on it or it has a velocity, and it is not held."""
-    moved = id(state) in system.acted_on() or state.velocity.get().any()
-    return bool(moved and not system.part(system.fixed, state).all())
+    """Return True if the state has forces or a velocity and is not fixed."""
+    is_driven = id(state) in system.acted_on() or state.velocity.get().any()
+    return bool(is_driven and not system.part(system.fixed, state).all())

@@ -67,5 +67,5 @@ class MinResLinearSolver(CGLinearSolver):
             singular = largest / smallest >= 0.1 / _EPS or size * _EPS * length >= norm
             if min(tests) <= max(self.tolerance.get(), 0.0) or singular:
                 break
-        self._count(b, abs(phibar))
+        self._record_solve(b, abs(phibar))
         return x

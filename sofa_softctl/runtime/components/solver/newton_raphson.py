@@ -20,63 +20,61 @@ LINE_SEARCH, MAX_ITERATIONS = "DivergedLineSearch", "DivergedMaxIterations"
 
 
 class NonlinearFunction(Protocol):
-    """A residual r(x) that is to vanish, and the estimate x at which it stands."""
+    """A residual r(x) to solve for zero, and its present estimate x."""
 
     def evaluate(self) -> float:
-        """Compute r at x; |r|^2."""
+        """Compute r at x, and return |r|^2."""
 
     def solve(self) -> float:
-        """Compute dx of -dr/dx dx = r for the r of the last `evaluate`; |dx|^2."""
+        """Solve -dr/dx dx = r with the r of the last `evaluate`, and return |dx|^2."""
 
     def advance(self, alpha: float) -> None:
-        """x += alpha dx."""
+        """Add alpha dx to x."""
 
     def squared_estimate(self) -> float:
-        """|x|^2."""
+        """Return |x|^2."""
 
 
 class NewtonRaphsonSolver(Component):
     """Newton's method for a StaticSolver.
 
-    An iteration makes the full step, or with maxNbIterationsLineSearch > 1 a shorter one if that
-    makes the residual smaller; when none does, it makes the full one and goes on. Then the
-    criteria whose threshold is not 0 are looked at, in this order: ratio to the last residual, to
-    the first one, the residual itself, the step relative to the estimate, the step itself. By
-    default there is one iteration a step.
+    An iteration takes the full step, or with maxNbIterationsLineSearch > 1 a shorter one if that
+    reduces the residual; if none does, it takes the full one and continues. Then the criteria with
+    a threshold other than 0 are tested, in this order: ratio to the last residual, to the first
+    one, the residual itself, the step relative to the estimate, the step itself. By default there
+    is one iteration per step.
 
     Source: SOFA's component of the same name.
     """
 
     category: ClassVar[str] = "newton solver"
 
-    maxNbIterationsNewton = UInt(1, "Most iterations.")
-    relativeSuccessiveStoppingThreshold = Real(1e-5, "Residual at which to stop, by the last one.")
-    relativeInitialStoppingThreshold = Real(1e-5, "Residual at which to stop, by the first one.")
+    maxNbIterationsNewton = UInt(1, "Largest number of iterations.")
+    relativeSuccessiveStoppingThreshold = Real(1e-5, "Residual to stop at, over the last one.")
+    relativeInitialStoppingThreshold = Real(1e-5, "Residual at which to stop, over the first one.")
     absoluteResidualStoppingThreshold = Real(
         1e-5, "Residual at which to stop: norm of all forces.", unit="force"
     )
     relativeEstimateDifferenceThreshold = Real(
-        0.0, "Step at which to stop, by the norm of all positions."
+        0.0, "Step at which to stop, over the norm of all positions."
     )
     absoluteEstimateDifferenceThreshold = Real(0.0, "Step at which to stop.", unit="length")
-    maxNbIterationsLineSearch = UInt(1, "Most lengths of a step that are tried.")
-    lineSearchCoefficient = Real(0.5, "Each length by the one before.")
+    maxNbIterationsLineSearch = UInt(1, "Largest number of lengths of a step to try.")
+    lineSearchCoefficient = Real(0.5, "Ratio of each length to the previous one.")
     updateStateWhenDiverged = Bool(True, "Unused, as in SOFA.")
     status = Text(
-        UNDEFINED, "How the last solve ended: Converged... or Diverged...", read_only=True
+        UNDEFINED, "Result of the last solve: Converged... or Diverged...", read_only=True
     )
     residualGraph = Reals(
         [], "Squared residual before and after each iteration of the last solve.", read_only=True
     )
-    warnWhenLineSearchFails = Bool(
-        True, "Warn when no length of a step makes the residual smaller."
-    )
-    warnWhenDiverge = Bool(True, "Warn when the iterations end before a criterion is met.")
+    warnWhenLineSearchFails = Bool(True, "Warn if no length of a step reduces the residual.")
+    warnWhenDiverge = Bool(True, "Warn if the iterations end before a criterion is met.")
 
     def init(self) -> None:
-        """Check the numbers."""
-        if (most := self.maxNbIterationsNewton.get()) < 1:
-            problem = self.fault(f"needs maxNbIterationsNewton >= 1, got {most}.")
+        """Check the Data."""
+        if (iterations := self.maxNbIterationsNewton.get()) < 1:
+            problem = self.fault(f"needs maxNbIterationsNewton >= 1, got {iterations}.")
             complain(self, problem, " Nothing moves, as in SOFA.")
         coefficient = self.lineSearchCoefficient.get()
         if not 0.0 < coefficient < 1.0:
@@ -91,7 +89,7 @@ class NewtonRaphsonSolver(Component):
         self.residualGraph.set(self.residualGraph.type.initial(self))
 
     def solve(self, function: NonlinearFunction) -> None:
-        """Move the estimate of a function to where it vanishes; `status` says how that ended."""
+        """Move the estimate of a function to a zero, and set `status`."""
         self.status.set(RUNNING)
         residuals = [function.evaluate()]
         absolute = self.absoluteResidualStoppingThreshold.get()
@@ -108,10 +106,10 @@ class NewtonRaphsonSolver(Component):
             estimate = function.squared_estimate()
             with timer.within("NewtonStep"):
                 step = function.solve()
-                residuals.append(self._search(function, residuals[-1], iteration))
+                residuals.append(self._search_line(function, residuals[-1], iteration))
             if self.printLog.get():
                 message.info(self, f"Iteration {iteration}: residual {math.sqrt(residuals[-1]):g}.")
-            converged = self._converged(residuals, step, estimate)
+            converged = self._find_status(residuals, step, estimate)
             if converged is not None:
                 return converged
         if self.warnWhenDiverge.get():
@@ -124,35 +122,35 @@ class NewtonRaphsonSolver(Component):
             )
         return MAX_ITERATIONS
 
-    def _search(self, function: NonlinearFunction, before: float, iteration: int) -> float:
-        """Move by the longest step that is tried and makes the residual smaller; |r|^2 then."""
+    def _search_line(self, function: NonlinearFunction, residual: float, iteration: int) -> float:
+        """Take the longest tried step that reduces the residual, and return |r|^2."""
         tries = max(self.maxNbIterationsLineSearch.get(), 1)
-        alpha, done, after = 1.0, 0.0, math.inf
+        alpha, alpha_done, new_residual = 1.0, 0.0, math.inf
         for _ in range(tries):
-            function.advance(alpha - done)
-            after = function.evaluate()
-            if after < before:
-                return after
-            alpha, done = alpha * self.lineSearchCoefficient.get(), alpha
+            function.advance(alpha - alpha_done)
+            new_residual = function.evaluate()
+            if new_residual < residual:
+                return new_residual
+            alpha, alpha_done = alpha * self.lineSearchCoefficient.get(), alpha
         self.status.set(LINE_SEARCH)
         if self.warnWhenLineSearchFails.get():
             message.warning(
                 self,
                 f"line search failed in iteration {iteration}: no step, of {tries} tried, makes "
-                f"the residual of {math.sqrt(before):.3g} smaller. The full step is made.",
+                f"the residual of {math.sqrt(residual):.3g} smaller. The full step is made.",
             )
         if tries > 1:
-            function.advance(1.0 - done)
-            after = function.evaluate()
-        return after
+            function.advance(1.0 - alpha_done)
+            new_residual = function.evaluate()
+        return new_residual
 
-    def _converged(self, residuals: list[float], step: float, estimate: float) -> str | None:
-        """The first criterion that is met; all numbers are squared."""
-        now = residuals[-1]
+    def _find_status(self, residuals: list[float], step: float, estimate: float) -> str | None:
+        """Return the first criterion that is met, or None; all numbers are squared."""
+        residual = residuals[-1]
         criteria = (
-            (SUCCESSIVE, self.relativeSuccessiveStoppingThreshold, now, residuals[-2]),
-            (INITIAL, self.relativeInitialStoppingThreshold, now, residuals[0]),
-            (ABSOLUTE, self.absoluteResidualStoppingThreshold, now, 1.0),
+            (SUCCESSIVE, self.relativeSuccessiveStoppingThreshold, residual, residuals[-2]),
+            (INITIAL, self.relativeInitialStoppingThreshold, residual, residuals[0]),
+            (ABSOLUTE, self.absoluteResidualStoppingThreshold, residual, 1.0),
             (RELATIVE_ESTIMATE, self.relativeEstimateDifferenceThreshold, step, estimate),
             (ABSOLUTE_ESTIMATE, self.absoluteEstimateDifferenceThreshold, step, 1.0),
         )

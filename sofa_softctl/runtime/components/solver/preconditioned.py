@@ -16,24 +16,24 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 class PCGLinearSolver(CGLinearSolver):
-    """Conjugate gradients with a preconditioner P, without a matrix of their own.
+    """Matrix-free conjugate gradients with a preconditioner P.
 
     Starts from the last step's solution and stops after `iterations`, or when
-    r^T P^-1 r <= tolerance |b|^2. P is another linear solver, `preconditioner`; it takes a new
-    matrix every `update_step` steps, or with build_precond=False the first step's only. As in SOFA
-    one that is added after this solver is not used; a warning says so.
+    r^T P^-1 r <= tolerance |b|^2. P is another linear solver, `preconditioner`; it gets a new
+    matrix every `update_step` steps, or with build_precond=False only in the first step. As in
+    SOFA, a preconditioner that is added after this solver is not used, with a warning.
     """
 
     aliases = ("ShewchukPCGLinearSolver",)
 
-    preconditioner = LinkType("Linear solver that preconditions; none by default.")
+    preconditioner = LinkType("Linear solver as preconditioner; none by default.")
     preconditioners = LinkType("Older name of `preconditioner`.")
     use_precond = Bool(True, "Use the preconditioner.")
     update_step = UInt(1, "Steps from one matrix of the preconditioner to the next.")
-    build_precond = Bool(True, "Give the preconditioner new matrices, not only the first.")
+    build_precond = Bool(True, "Update the preconditioner's matrix.")
 
     def added(self) -> None:
-        """See Component; forget a preconditioner that is not there yet."""
+        """Drop the link to a preconditioner that does not exist yet."""
         super().added()
         for link in (self._links["preconditioner"], self._links["preconditioners"]):
             if link.path and link.target is None:
@@ -42,10 +42,10 @@ class PCGLinearSolver(CGLinearSolver):
                 link.path = ""
 
     def attach(self, system: MechanicalSystem) -> None:
-        """See LinearSolver.
+        """Attach solver and preconditioner to a system.
 
         Raises:
-            SceneError: The preconditioner is not there, or it is the solver itself.
+            SceneError: The preconditioner does not exist, or it is the solver itself.
         """
         super().attach(system)
         self._inner: Any = self._preconditioner()
@@ -56,13 +56,13 @@ class PCGLinearSolver(CGLinearSolver):
     def _preconditioner(self) -> Any:
         for name in ("preconditioner", "preconditioners"):
             if self._links[name].path or self._links[name].target is not None:
-                found: Any = self._links[name].getLinkedBase()
-                if found is self or not isinstance(found, LinearSolver):
+                solver: Any = self._links[name].getLinkedBase()
+                if solver is self or not isinstance(solver, LinearSolver):
                     raise self.fault(
                         f"takes another linear solver as '{name}', such as a JacobiPreconditioner "
-                        f"or a SparseLDLSolver; got {found.describe() if found else 'nothing'}."
+                        f"or a SparseLDLSolver; got {solver.describe() if solver else 'nothing'}."
                     )
-                return found
+                return solver
         return None
 
     @override
@@ -70,8 +70,8 @@ class PCGLinearSolver(CGLinearSolver):
         super().set_matrix(m, k, h)
         if self._inner is None:
             return
-        every = self.update_step.get()
-        if self._age == 0 or (self.build_precond.get() and 0 < every <= self._age):
+        interval = self.update_step.get()
+        if self._age == 0 or (self.build_precond.get() and 0 < interval <= self._age):
             self._inner.set_matrix(m, k, h)
             self._age = 0
         self._age += 1
@@ -84,7 +84,7 @@ class PCGLinearSolver(CGLinearSolver):
     def _solve(self, b: np.ndarray, start: np.ndarray) -> np.ndarray:
         self._b = b
         x, r = start.copy(), b - self._product(start)
-        w = self._conditioned(r).copy()
+        w = self._precondition(r).copy()
         rho = float(np.vdot(r, w))
         limit = self.tolerance.get() * float(np.vdot(b, b))
         for _ in range(self.iterations.get()):
@@ -94,25 +94,24 @@ class PCGLinearSolver(CGLinearSolver):
             alpha = rho / float(np.vdot(w, q))
             x += alpha * w
             r -= alpha * q
-            s = self._conditioned(r)
-            rho, before = float(np.vdot(r, s)), rho
-            w = s + (rho / before) * w
-        self._count(b, float(np.sqrt(np.vdot(r, r))))
+            s = self._precondition(r)
+            rho, rho_old = float(np.vdot(r, s)), rho
+            w = s + (rho / rho_old) * w
+        self._record_solve(b, float(np.sqrt(np.vdot(r, r))))
         return x
 
-    def _conditioned(self, r: np.ndarray) -> np.ndarray:
-        """P^-1 r."""
+    def _precondition(self, r: np.ndarray) -> np.ndarray:
+        """Return P^-1 r."""
         if self._inner is None or not self.use_precond.get():
             return r
-        solution: np.ndarray = self._inner.solve(r)
-        return solution
+        return self._inner.solve(r)
 
     def delassus(self, rows: ConstraintRows) -> np.ndarray:
-        """See LinearSolver; one solve for each row."""
-        kept = self._x
-        self._x = np.zeros_like(kept)
+        """Return H A^-1 H^T with one solve per row."""
+        x_before = self._x
+        self._x = np.zeros_like(x_before)
         W = super().delassus(rows)
-        self._x = kept
+        self._x = x_before
         return W
 
     @override
@@ -126,7 +125,7 @@ class PCGLinearSolver(CGLinearSolver):
         self._age = 0
 
     def snapshot(self) -> dict[str, Any]:
-        """See Component; a preconditioner of an earlier step is made anew."""
+        """Return the state without the preconditioner, which is computed again."""
         return super().snapshot()
 
     @override

@@ -18,11 +18,11 @@ from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
 class Preconditioner(LinearSolver):
-    """An approximate inverse P^-1 of the system matrix, held rows as identity."""
+    """An approximate inverse P^-1 of the system matrix, with fixed rows as identity."""
 
     verbose = Bool(False, "Unused.")
     parallelInverseProduct = Bool(False, "Unused.")
-    linearSystem = LinkType("Unused: the matrix is that of the integrator's system.")
+    linearSystem = LinkType("Unused: the matrix is the integrator's.")
 
     @override
     def attach(self, system: MechanicalSystem) -> None:
@@ -37,24 +37,24 @@ class Preconditioner(LinearSolver):
         self.prepare(self.A())
 
     def prepare(self, matrix: sparse.csr_matrix) -> None:
-        """Take over a new matrix."""
+        """Prepare P for a new matrix."""
         raise NotImplementedError
 
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """P^-1 b."""
+        """Return P^-1 b."""
         self._b = b
         self._x = self.apply(b.ravel()).reshape(b.shape)
         return self._x
 
     def apply(self, b: np.ndarray) -> np.ndarray:
-        """P^-1 b, shape (3 n,)."""
+        """Return P^-1 b, shape (3 n,)."""
         raise NotImplementedError
 
     def delassus(self, rows: ConstraintRows) -> np.ndarray:
-        """See LinearSolver.
+        """Reject constraint rows.
 
         Raises:
-            SceneError: Always; it solves no system.
+            SceneError: always, since it solves no system.
         """
         raise self.fault(
             "only preconditions a PCGLinearSolver and solves nothing itself: name it in that "
@@ -62,15 +62,15 @@ class Preconditioner(LinearSolver):
         )
 
     def A(self) -> sparse.csr_matrix:
-        """The matrix that it took over last, shape (3 n, 3 n)."""
+        """Return the last matrix, shape (3 n, 3 n)."""
         return sparse.csr_matrix(self.matrix.pattern.to_csr(self.matrix.values))
 
     def b(self) -> np.ndarray:
-        """Right-hand side of the last solve."""
+        """Return the right-hand side of the last solve."""
         return self._b.ravel()
 
     def x(self) -> np.ndarray:
-        """Solution of the last solve."""
+        """Return the solution of the last solve."""
         return self._x.ravel()
 
 
@@ -100,8 +100,7 @@ class BlockJacobiPreconditioner(Preconditioner):
 
     @override
     def apply(self, b: np.ndarray) -> np.ndarray:
-        product: np.ndarray = np.einsum("nij,nj->ni", self._inverse, b.reshape(-1, 3)).ravel()
-        return product
+        return np.einsum("nij,nj->ni", self._inverse, b.reshape(-1, 3)).ravel()
 
 
 class SSORPreconditioner(Preconditioner):
@@ -132,34 +131,34 @@ class SSORPreconditioner(Preconditioner):
 
 
 class WarpPreconditioner(Preconditioner):
-    """Another solver's factors, which SOFA turns with the elements and renews seldom.
+    """Another solver's factors, which SOFA rotates with the elements and updates rarely.
 
-    Here the other solver, `linearSolver`, takes a new matrix every time, so that nothing has to be
-    turned: the solution is as good or better.
+    Here that solver, `linearSolver`, gets a new matrix each time, so nothing has to be rotated: the
+    solution is at least as good.
     """
 
-    linearSolver = LinkType("Linear solver whose factors are used; that of the node by default.")
+    linearSolver = LinkType("Linear solver whose factors are used; the node's by default.")
     solverName = LinkType("Older name of `linearSolver`.")
     useRotationFinder = UInt(0, "Unused.")
     update_step = UInt(1, "Unused: the matrix is always of the present step.")
 
     def attach(self, system: MechanicalSystem) -> None:
-        """See LinearSolver.
+        """Attach the other solver to a system.
 
         Raises:
-            SceneError: There is no other solver.
+            SceneError: there is no other solver.
         """
         self.system = system
-        self._inner: Any = self._linked()
+        self._inner: Any = self._find_solver()
         self._inner.attach(system)
 
-    def _linked(self) -> Any:
+    def _find_solver(self) -> Any:
         for name in ("linearSolver", "solverName"):
-            found: Any = self._links[name].getLinkedBase()
-            if isinstance(found, LinearSolver) and found is not self:
-                return found
-        others = self._context.of("linear solver") if self._context is not None else []
-        direct = [entry for entry in others if hasattr(entry, "solve_columns")]
+            solver: Any = self._links[name].getLinkedBase()
+            if isinstance(solver, LinearSolver) and solver is not self:
+                return solver
+        solvers = self._context.of("linear solver") if self._context is not None else []
+        direct = [candidate for candidate in solvers if hasattr(candidate, "solve_columns")]
         if not direct:
             raise self.fault(
                 "takes a direct linear solver as 'linearSolver': add an "
@@ -173,20 +172,16 @@ class WarpPreconditioner(Preconditioner):
 
     @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        solution: np.ndarray = self._inner.solve(b)
-        return solution
+        return self._inner.solve(b)
 
     @override
     def A(self) -> sparse.csr_matrix:
-        matrix: sparse.csr_matrix = self._inner.A()
-        return matrix
+        return self._inner.A()
 
     @override
     def b(self) -> np.ndarray:
-        vector: np.ndarray = self._inner.b()
-        return vector
+        return self._inner.b()
 
     @override
     def x(self) -> np.ndarray:
-        vector: np.ndarray = self._inner.x()
-        return vector
+        return self._inner.x()

@@ -14,22 +14,22 @@ from sofa_softctl.runtime.core.data.types import Bool, Int, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message, timer
 
-_RENAMED = {
+_NEW_NAMES = {
     "newton_iterations": "maxNbIterationsNewton",
     "absolute_correction_tolerance_threshold": "absoluteEstimateDifferenceThreshold",
     "relative_correction_tolerance_threshold": "relativeEstimateDifferenceThreshold",
     "absolute_residual_tolerance_threshold": "absoluteResidualStoppingThreshold",
     "relative_residual_tolerance_threshold": "relativeEstimateDifferenceThreshold",  # as in SOFA
 }
-"""Data of SOFA before v25.06, and those of a NewtonRaphsonSolver that they became."""
+"""Data of SOFA before v25.06, and the corresponding ones of NewtonRaphsonSolver."""
 
 
 class StaticSolver(OdeSolver):
-    """Goes to where all forces balance, K(x) dx = f(x), by Newton's method from where it stands.
+    """Moves to the balance of all forces, K(x) dx = f(x), by Newton's method.
 
-    Velocities stay as they are, and no mass is needed; time goes on by dt. The method, its
-    iterations and when it stops are those of a NewtonRaphsonSolver in its node or below; one with
-    SOFA's defaults, a single iteration a step, is added where there is none.
+    Velocities do not change, masses are not needed, and time advances by dt. A NewtonRaphsonSolver
+    in its node or below sets the iterations and criteria; by default one with SOFA's defaults, a
+    single iteration per step, is added.
 
     Source: SOFA's component of the same name.
     """
@@ -37,9 +37,9 @@ class StaticSolver(OdeSolver):
     has_free_motion = False
 
     newtonSolver = LinkType(
-        "Newton's method; that of the node or below by default.", kind="newton solver"
+        "Newton's method; from the node or below by default.", kind="newton solver"
     )
-    linearSolver = LinkType("Linear solver; the one of the node by default.", kind="linear solver")
+    linearSolver = LinkType("Linear solver; the node's by default.", kind="linear solver")
     newton_iterations = Int(1, "Old name of NewtonRaphsonSolver's maxNbIterationsNewton.")
     absolute_correction_tolerance_threshold = Real(
         0.0, "Old name of absoluteEstimateDifferenceThreshold.", follows="start", unit="length"
@@ -56,18 +56,18 @@ class StaticSolver(OdeSolver):
     should_diverge_when_residual_is_growing = Bool(False, "Unused, as in SOFA.")
 
     def init(self) -> None:
-        """Find Newton's method, or add one with what old scenes say of it."""
-        found: Any = self._links["newtonSolver"].getLinkedBase() or self._find_newton()
-        old = [name for name in _RENAMED if self._data[name].isSet()]
-        if found is None:
-            found = self._add_newton(old)
+        """Find Newton's method, or add one with the Data of old scenes."""
+        newton: Any = self._links["newtonSolver"].getLinkedBase() or self._find_newton()
+        old = [name for name in _NEW_NAMES if self._data[name].isSet()]
+        if newton is None:
+            newton = self._add_newton(old)
         elif old:
             message.warning(
                 self,
                 f"{describe(self._where)}: '{old[0]}' of {self.describe()} does nothing beside a "
-                f"NewtonRaphsonSolver: set '{_RENAMED[old[0]]}' of {found.describe()} instead.",
+                f"NewtonRaphsonSolver: set '{_NEW_NAMES[old[0]]}' of {newton.describe()} instead.",
             )
-        self.newton: NewtonRaphsonSolver = found
+        self.newton: NewtonRaphsonSolver = newton
 
     def _find_newton(self) -> Any:
         assert self._context is not None
@@ -76,14 +76,14 @@ class StaticSolver(OdeSolver):
 
     def _add_newton(self, old: list[str]) -> Any:
         assert self._context is not None
-        values = {_RENAMED[name]: self._data[name].get() for name in old}
+        values = {_NEW_NAMES[name]: self._data[name].get() for name in old}
         newton = self._context.addObject("NewtonRaphsonSolver", **values)
         newton.init()
-        given = ", ".join(f"{name}={value:g}" for name, value in values.items()) or "its defaults"
+        text = ", ".join(f"{name}={value:g}" for name, value in values.items()) or "its defaults"
         message.warning(
             self,
             f"{describe(self._where)}: {self.describe()} has no NewtonRaphsonSolver; one was added "
-            f"with {given}.",
+            f"with {text}.",
         )
         return newton
 
@@ -93,26 +93,26 @@ class StaticSolver(OdeSolver):
         system.linear_solver.attach(system)
 
     def allows_no_mass(self) -> bool:
-        """Masses count by their weight alone."""
+        """Return True, since masses count only by their weight."""
         return True
 
     @property
     def position_factor(self) -> float:  # type: ignore[override]
-        """SOFA takes it from the node's dt."""
+        """The node's dt, as in SOFA."""
         assert self._context is not None
         return self._context.dt.get()
 
     def integrate(self, h: float) -> None:
-        """See OdeSolver; h has no effect."""
+        """Solve for the equilibrium; h has no effect."""
         del h  # statics
         with timer.within("StaticSolver::Solve"):
             self.newton.solve(Balance(self.system))
 
 
 class Balance:
-    """The forces of a system as the function that is to vanish; see NonlinearFunction.
+    """The forces of a system as a NonlinearFunction to solve for zero.
 
-    Held degrees of freedom have no forces, and the matrix has identity rows for them.
+    Fixed degrees of freedom have no forces, and identity rows in the matrix.
     """
 
     def __init__(self, system: MechanicalSystem) -> None:
@@ -120,13 +120,13 @@ class Balance:
         self.change = np.zeros_like(system.v)
 
     def evaluate(self) -> float:
-        """Forces at the present position; the square of their norm."""
+        """Compute the forces at the present positions, and return their squared norm."""
         self.system.compute_force()
         self.system.project(self.system.force)
         return float(np.vdot(self.system.force, self.system.force))
 
     def solve(self) -> float:
-        """K dx = f; |dx|^2."""
+        """Solve K dx = f, and return |dx|^2."""
         solver = self.system.linear_solver
         solver.set_matrix(0.0, 1.0, 0.0)
         with timer.within("MBKSolve"):
@@ -134,7 +134,7 @@ class Balance:
         return float(np.vdot(self.change, self.change))
 
     def advance(self, alpha: float) -> None:
-        """x += alpha dx, and what is mapped onto it."""
+        """Add alpha dx to x, and apply the mappings."""
         for state in self.system.states:
             position = state.position
             state.advance(self.system.part(self.change, state), alpha, position.get())
@@ -142,6 +142,6 @@ class Balance:
         self.system.propagate()
 
     def squared_estimate(self) -> float:
-        """|x|^2 of the independent states."""
+        """Return |x|^2 of the independent states."""
         positions = [state.position.get() for state in self.system.states]
         return float(sum(np.vdot(x, x) for x in positions))

@@ -9,10 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
-from sofa_softctl.runtime.components.topology.base import (
-    linked_topology,
-    say_without_elements,
-)
+from sofa_softctl.runtime.components.topology.base import complain_without_elements, linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain
@@ -44,7 +41,7 @@ class BendingSprings(LinearSpringField):
         )
         elements = topology.elements(self.elements_kind)
         if not len(elements):
-            say_without_elements(self, self.elements_kind, topology)
+            complain_without_elements(self, self.elements_kind, topology)
         listed: list[list[int]] = elements.tolist()
         pairs = np.array(list(self.find_pairs(listed)), dtype=np.int64).reshape(-1, 2)
         rest = self.state.rest_position.get()

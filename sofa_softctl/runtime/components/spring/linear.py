@@ -208,9 +208,7 @@ class LinearSpringField(PairForceField):
         rows = self.state.deriv_size // 3
         i, j = i * rows, j * rows
         self.set_blocks(
-            np.concatenate([i, j, i]),
-            np.concatenate([i, j, j]),
-            np.concatenate([K, K, -K]),
+            np.concatenate([i, j, i]), np.concatenate([i, j, j]), np.concatenate([K, K, -K])
         )
 
     def set_every_pair(self, ones: np.ndarray, twos: np.ndarray) -> None:

@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.components.spring.linear import SpringForceField, Springs
 from sofa_softctl.runtime.components.topology.base import (
+    complain_without_elements,
     linked_topology,
-    say_without_elements,
     topology_of,
 )
 from sofa_softctl.runtime.components.topology.grid import RegularGridTopology
@@ -88,7 +88,7 @@ class MeshSpringForceField(SpringForceField):
         """Create the springs.
 
         Raises:
-            SceneError: There is no topology.
+            SceneError: there is no topology.
         """
         super().init()
         self.reinit()
@@ -130,7 +130,7 @@ class MeshSpringForceField(SpringForceField):
                     divisor = length if length > _EPS else 1.0
                     rows.append((a, b, k / divisor, d / divisor, length))
         if not rows:
-            say_without_elements(self, "elements of a kind that has a stiffness", topology)
+            complain_without_elements(self, "elements of a kind that has a stiffness", topology)
         return np.array(rows).reshape(-1, 5)
 
     def _read(self) -> Springs:

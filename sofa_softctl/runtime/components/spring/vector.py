@@ -6,10 +6,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.components.spring.linear import LinearSpringField, Springs
-from sofa_softctl.runtime.components.topology.base import (
-    linked_topology,
-    say_without_elements,
-)
+from sofa_softctl.runtime.components.topology.base import complain_without_elements, linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 
@@ -48,7 +45,7 @@ class VectorSpringForceField(LinearSpringField):
                 )
                 edges = topology.elements("edges")
                 if not len(edges):
-                    say_without_elements(self, "edges", topology)
+                    complain_without_elements(self, "edges", topology)
                 rest = self.first.rest_position.get()
                 self._rest = rest[edges[:, 1]] - rest[edges[:, 0]]
                 self._ends = edges[:, 0], edges[:, 1]

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.components.transform import spelt_out
+from sofa_softctl.runtime.components.transform import spell_out
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import (
     Bool,
@@ -24,11 +24,11 @@ from sofa_softctl.runtime.core.data.types import (
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain
 
-_ROUNDED = 1e-2  # a quaternion written with two digits is still one
+_QUATERNION_TOLERANCE = 1e-2  # of the length, for quaternions written with two digits
 
 
 class _OneCoord(Coords):
-    """Positions; one at the origin where none was given."""
+    """Positions; by default one at the origin."""
 
     @override
     def initial(self, owner: Any) -> np.ndarray:
@@ -36,7 +36,7 @@ class _OneCoord(Coords):
 
 
 class _OneDeriv(Derivs):
-    """Velocities; one that is zero where none was given."""
+    """Velocities; by default one that is zero."""
 
     @override
     def initial(self, owner: Any) -> np.ndarray:
@@ -46,22 +46,22 @@ class _OneDeriv(Derivs):
 class MechanicalObject(MechanicalState):
     """Positions, velocities and forces of nodes.
 
-    The template says what a node is: Vec3, a point (x y z); Rigid3, a body (x y z and a unit
+    The template sets the kind of node: Vec3, a point (x y z); Rigid3, a body (x y z and a unit
     quaternion x y z w; velocities and forces are linear, then angular, in the world's axes); Vec1,
     a single coordinate such as a joint's angle.
 
-    It has as many nodes as its longest vector, or `size`; what the scene did not give is zero. With
-    one node or none it takes positions from the topology in its node, and the last given velocity
-    goes to all. scale3d, rotation and translation act once, at init, in this order, on positions.
-    The rest position, where none was given, is what comes out, times restScale. Then rotation2 and
-    translation2 act on positions alone: the body starts away from its rest.
+    The number of nodes is the length of its longest vector, or `size`; missing values are zero.
+    With one node or none it copies positions from the topology in its node, and the last velocity
+    of the scene to all. scale3d, rotation and translation act once, at init, in this order, on
+    positions. The result times restScale is the default rest position. Then rotation2 and
+    translation2 act only on positions: the body starts away from its rest.
 
-    `position.value` and the like are views that go on changing, as in SofaPython3: what a script
-    keeps from step to step, it copies, as `position.value.copy()`.
+    `position.value` and the like are views that change in each step, as in SofaPython3: scripts
+    must copy them to keep values, as `position.value.copy()`.
     """
 
-    position = _OneCoord([], "Position of each node; one, until it is initialised.", unit="length")
-    velocity = _OneDeriv([], "Velocity of each node; likewise.", unit="length/time")
+    position = _OneCoord([], "Position of each node; one before init.", unit="length")
+    velocity = _OneDeriv([], "Velocity of each node; one before init.", unit="length/time")
     reset_position = Coords([], "Position to which `reset` returns.", unit="length")
     reset_velocity = Derivs([], "Velocity to which `reset` returns.", unit="length/time")
     derivX = Derivs([], "Unused.")
@@ -69,11 +69,9 @@ class MechanicalObject(MechanicalState):
     mappingJacobian = Text("", "Unused.", linkable=False)
     size = Int(1, "Number of nodes.", follows="start")
     reserve = Int(0, "Unused.")
-    useTopology = Bool(
-        True, "Take positions from the topology of the node where none are given.", follows="start"
-    )
-    topology = LinkType("Topology to take positions from; the node's own by default.")
-    restScale = Real(1.0, "Scale of the rest position, where none was given.", follows="start")
+    useTopology = Bool(True, "Use positions of the node's topology by default.", follows="start")
+    topology = LinkType("Topology with the positions; the node's own by default.")
+    restScale = Real(1.0, "Scale of the default rest position.", follows="start")
     translation = Vector(3, [0.0, 0.0, 0.0], "Translation at init.", unit="length", follows="start")
     rotation = Vector(
         3, [0.0, 0.0, 0.0], "Angles about x, y and z at init.", unit="degree", follows="start"
@@ -91,7 +89,7 @@ class MechanicalObject(MechanicalState):
     showIndicesScale = Real(0.02, "Size of the drawn numbers.")
     showVectors = Bool(False, "Draw velocities.")
     showVectorsScale = Real(0.0001, "Size of the drawn velocities.")
-    drawMode = Int(0, "How to draw the nodes.")
+    drawMode = Int(0, "Style of drawing nodes.")
     showColor = Color([1.0, 1.0, 1.0, 1.0], "Color of the drawn nodes.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
@@ -102,12 +100,12 @@ class MechanicalObject(MechanicalState):
             keys = [f"{letter}{axis}2" for axis in "xyz"]
             if any(key in values for key in keys):
                 values[name] = [reading.attribute(values.pop(key, 0.0)) for key in keys]
-        super().__init__(*args, **spelt_out(values))
+        super().__init__(*args, **spell_out(values))
         if "size" in values:
             self._cut(int(self.size.get()))
 
     def _cut(self, size: int) -> None:
-        """Keep the first rows of what is given at creation, as in SOFA."""
+        """Keep the first rows of vectors given at creation, as in SOFA."""
         for name in ("position", "velocity", "force", "rest_position"):
             data = self._data[name]
             if 0 < size < len(data.get()) and not data.hasParent():
@@ -116,16 +114,16 @@ class MechanicalObject(MechanicalState):
                 data.set(data.get()[:size].copy())
 
     def init(self) -> None:
-        """Take positions from the topology, transform them, fill what was not given.
+        """Copy positions from the topology, transform them, fill missing vectors.
 
         Source: SOFA's order of these steps, MechanicalObject::init.
 
         Raises:
-            SceneError: a negative size, or a position or velocity that is no number.
+            SceneError: a position or velocity is not finite.
         """
         position, velocity = self.position, self.velocity
         rest = self.rest_position
-        count = self._given_count()
+        count = self._initial_count()
         points = self._points_of_topology() if count <= 1 else None
         if points is not None:
             count = len(points)
@@ -139,8 +137,8 @@ class MechanicalObject(MechanicalState):
             )
             complain(self, problem)
         self._check_lengths(count)
-        position.set(_filled(position.get(), count, self.kind.identity))
-        velocity.set(_filled(velocity.get(), count, np.zeros(self.deriv_size)))
+        position.set(_pad_rows(position.get(), count, self.kind.identity))
+        velocity.set(_pad_rows(velocity.get(), count, np.zeros(self.deriv_size)))
         self._transform("scale3d", "rotation", "translation")
         if len(rest.get()) != count:
             rest.set(position.get().copy())
@@ -150,24 +148,24 @@ class MechanicalObject(MechanicalState):
         self._start()
 
     def _check_lengths(self, count: int) -> None:
-        """Complain of vectors that are shorter than the longest one, of which a single row is."""
+        """Warn of vectors of more than one row that are shorter than the longest one."""
         for name in ("position", "velocity", "rest_position", "force"):
             data = self._data[name]
-            given = len(data.get()) if data.isSet() or data.hasParent() else 0
-            if 1 < given < count:
+            count_given = len(data.get()) if data.isSet() or data.hasParent() else 0
+            if 1 < count_given < count:
                 problem = self.fault(
-                    f"has {count} nodes, but '{name}' has {given}: "
+                    f"has {count} nodes, but '{name}' has {count_given}: "
                     f"{'it is not used' if name == 'rest_position' else 'the others are zero'}."
                 )
                 complain(self, problem)
 
     def update_outputs(self) -> None:
-        """The constraint rows of the present step; see Base."""
+        """Compute the constraint rows of the present step."""
         if self.find_rows is not None:
             self.constraint.set(self.find_rows(self))
 
     def _start(self) -> None:
-        """Set what follows from positions and velocities."""
+        """Set all vectors that depend on positions and velocities."""
         count = self.count
         self.force.set(np.zeros((count, self.deriv_size)))
         self.free_velocity.set(np.zeros((count, self.deriv_size)))
@@ -178,30 +176,30 @@ class MechanicalObject(MechanicalState):
         self.remember_reset()
 
     def resize(self, position: np.ndarray) -> None:
-        """Start anew with these positions, unless it has as many already: a mapping says so.
+        """Restart with the positions of a mapping, unless their number is the same.
 
-        As in SOFA the rest positions of nodes that are new are zero.
+        As in SOFA, the rest positions of new nodes are zero.
         """
         if self.count != len(position):
             count = len(position)
             self.position.set(position[:, : self.coord_size].copy())
             rest = self.rest_position
-            rest.set(_filled(rest.get()[:count], count, self.kind.identity))
+            rest.set(_pad_rows(rest.get()[:count], count, self.kind.identity))
             self.velocity.set(np.zeros((count, self.deriv_size)))
             self._start()
 
-    def _given_count(self) -> int:
-        """Length of the longest vector; one node where nothing was said."""
+    def _initial_count(self) -> int:
+        """Return the length of the longest vector, by default 1."""
         names = ("position", "velocity", "force", "externalForce", "rest_position")
-        given = [self._data[name] for name in (*names, "derivX")]
-        lengths = [len(data.get()) for data in given if data.isSet() or data.hasParent()]
+        arrays = [self._data[name] for name in (*names, "derivX")]
+        lengths = [len(data.get()) for data in arrays if data.isSet() or data.hasParent()]
         size, is_sized = self.size.get(), self.size.isSet()
         if is_sized and size < 0:
             problem = self.fault(f"takes a 'size' of 0 nodes or more, got {size}.")
             complain(self, problem, " It counts as not given, as in SOFA.")
             is_sized = False
-        said = is_sized or any(self._data[name].isSet() for name in names)
-        return max([*lengths, size if is_sized else 0 if said else 1])
+        is_specified = is_sized or any(self._data[name].isSet() for name in names)
+        return max([*lengths, size if is_sized else 0 if is_specified else 1])
 
     def _points_of_topology(self) -> np.ndarray | None:
         linked: Any = self._links["topology"].getLinkedBase()
@@ -216,7 +214,7 @@ class MechanicalObject(MechanicalState):
         return None
 
     def _transform(self, scale: str, rotation: str, translation: str) -> None:
-        """Scale, turn and shift the positions by the Data of these names."""
+        """Scale, rotate and shift the positions by the Data of these names."""
         factors = self._data[scale].get() if scale else np.ones(3)
         angles, shift = self._data[rotation].get(), self._data[translation].get()
         if (factors == 1.0).all() and not angles.any() and not shift.any():
@@ -226,18 +224,18 @@ class MechanicalObject(MechanicalState):
             position.set(self.kind.transformed(position.get(), factors, angles, shift))
 
     def storeResetState(self) -> None:
-        """Make the present state the one to which `reset` returns."""
+        """Store the present state for `reset`."""
         self.remember_reset()
 
     def remember_reset(self) -> None:
-        """Make the present state the one to which `reset` returns."""
+        """Store the present state for `reset`."""
         self.reset_position.set(self.position.get().copy())
         self.reset_velocity.set(self.velocity.get().copy())
         for name in ("position", "velocity"):
             np.copyto(self._data[f"free_{name}"].get(), self._data[name].get())
 
     def reset(self) -> None:
-        """Go back to the state at the end of the initialisation."""
+        """Restore the state at the end of the initialisation."""
         for name, source in (
             ("position", "reset_position"),
             ("velocity", "reset_velocity"),
@@ -250,13 +248,13 @@ class MechanicalObject(MechanicalState):
         self.lam[:] = 0.0
 
     def check_finite(self) -> None:
-        """SceneError when a position or velocity given by the scene is not finite."""
+        """Raise SceneError if a position or velocity of the scene is not finite."""
         for name in ("position", "velocity", "rest_position"):
-            bad = ~np.isfinite(self._data[name].get()).all(axis=1)
-            if bad.any():
+            is_invalid = ~np.isfinite(self._data[name].get()).all(axis=1)
+            if is_invalid.any():
                 raise self.fault(
-                    f"got a '{name}' that is not finite at {int(bad.sum())} nodes, "
-                    f"first at node {int(np.flatnonzero(bad)[0])}."
+                    f"got a '{name}' that is not finite at {int(is_invalid.sum())} nodes, "
+                    f"first at node {int(np.flatnonzero(is_invalid)[0])}."
                 )
         if self.kind.name == "Rigid3":
             self._check_quaternions()
@@ -265,7 +263,7 @@ class MechanicalObject(MechanicalState):
         for name in ("position", "rest_position"):
             x = self._data[name].get()
             lengths = np.linalg.norm(x[:, 3:], axis=1)
-            bad = np.abs(lengths - 1.0) > _ROUNDED
+            bad = np.abs(lengths - 1.0) > _QUATERNION_TOLERANCE
             if not bad.any():
                 continue
             node = int(np.flatnonzero(bad)[0])
@@ -275,7 +273,7 @@ class MechanicalObject(MechanicalState):
             )
             if lengths[bad].any():
                 raise problem
-            complain(self, problem)  # four zeros: SOFA's formulas turn nothing by them
+            complain(self, problem)  # four zeros: SOFA's formulas rotate nothing by them
             x[bad, 6] = 1.0
 
     @override
@@ -287,8 +285,8 @@ class MechanicalObject(MechanicalState):
         self.lam = snapshot["lam"].copy()
 
 
-def _filled(rows: np.ndarray, count: int, row: Any) -> np.ndarray:
-    """The rows, and as many more like `row` as are missing to `count`."""
+def _pad_rows(rows: np.ndarray, count: int, row: Any) -> np.ndarray:
+    """Return the rows, padded with copies of `row` to the length `count`."""
     if len(rows) >= count:
         return rows
     return np.concatenate([rows, np.tile(np.asarray(row, dtype=float), (count - len(rows), 1))])

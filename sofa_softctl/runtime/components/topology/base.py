@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 
-class _Given(Elements):
+class ElementsOfVertices(Elements):
     """Elements of a topology's vertices."""
 
     def __init__(self, width: int, help: str, **options: Any) -> None:
@@ -25,7 +25,7 @@ class _Given(Elements):
 
 
 class Topology(TopologyQueries):
-    """Vertices and elements. Kinds that were not given are derived when somebody asks."""
+    """Vertices and elements. Kinds that the scene does not give are derived on demand."""
 
     category: ClassVar[str] = "topology"
 
@@ -38,39 +38,33 @@ class Topology(TopologyQueries):
         optional_link=True,
         follows="start",
     )
-    edges = _Given(2, "Edges.", aliases=("lines",), follows="start")
-    triangles = _Given(3, "Triangles.", follows="start")
-    quads = _Given(4, "Quadrilaterals.", follows="start")
-    tetrahedra = _Given(4, "Tetrahedra.", aliases=("tetras",), follows="start")
-    hexahedra = _Given(8, "Hexahedra.", aliases=("hexas",), follows="start")
+    edges = ElementsOfVertices(2, "Edges.", aliases=("lines",), follows="start")
+    triangles = ElementsOfVertices(3, "Triangles.", follows="start")
+    quads = ElementsOfVertices(4, "Quadrilaterals.", follows="start")
+    tetrahedra = ElementsOfVertices(4, "Tetrahedra.", aliases=("tetras",), follows="start")
+    hexahedra = ElementsOfVertices(8, "Hexahedra.", aliases=("hexas",), follows="start")
     filename = Text("", "Unused: only MeshTopology reads a file.", aliases=("fileTopology",))
 
     def init(self) -> None:
-        """Check that every element names vertices that exist, then list what can be derived."""
+        """Check the elements, then derive the missing kinds."""
         self.check_elements()
         self.derive()
 
-    def make_ready(self) -> None:
-        """Make vertices and elements, where the scene did not give them; once.
-
-        Asked for by what is initialised before the topology and reads it.
-        """
-
     def derive(self) -> None:
-        """Fill in the kinds of elements that were not given, as SOFA does."""
+        """Fill in the kinds of elements that the scene does not give, as SOFA does."""
         for kind in ("quads", "triangles", "edges"):
-            if not len(self._data[kind].get()) and len(found := self.elements(kind)):
-                self._data[kind].set(np.ascontiguousarray(found))
+            if not len(self._data[kind].get()) and len(elements := self.elements(kind)):
+                self._data[kind].set(np.ascontiguousarray(elements))
 
     def check_elements(self) -> None:
-        """SceneError where an element names a vertex that does not exist.
+        """Raise SceneError if an element names a vertex that does not exist.
 
-        Without vertices of its own, and before a state of points beside it has some, nobody knows.
+        Nothing is checked before the topology, or a state of points in its node, has vertices.
         """
         count = self.count
         states = [] if self._context is None else self._context.of("state")
-        known = bool(states) and states[0]._initialised and states[0].coord_size >= 3
-        if not len(self.position.get()) and not known:
+        has_state_vertices = bool(states) and states[0]._initialised and states[0].coord_size >= 3
+        if not len(self.position.get()) and not has_state_vertices:
             return
         for name in ("edges", "triangles", "quads", "tetrahedra", "hexahedra"):
             elements = self._data[name].get()
@@ -88,13 +82,12 @@ class Topology(TopologyQueries):
         return (self.count, "vertices") if self.count else None
 
     def nodes(self) -> np.ndarray:
-        """Positions of the nodes that a state in its node gets, shape (n, 3)."""
-        points: np.ndarray = self.position.get()
-        return points
+        """Return the positions of the nodes of a state in its node, shape (n, 3)."""
+        return self.position.get()
 
     @property
     def count(self) -> int:
-        """Number of vertices; that of the node's state when the topology has no positions."""
+        """Number of vertices, or of nodes of the node's state if there are no positions."""
         points = self.position.get()
         if not len(points) and self._context is not None:
             for state in self._context.of("state"):
@@ -102,10 +95,10 @@ class Topology(TopologyQueries):
         return len(points)
 
     def elements(self, kind: str) -> np.ndarray:
-        """Elements of a kind, from the scene or else from those of higher dimension."""
-        given = self._data[kind].get()
-        if len(given):
-            return given
+        """Return the elements of a kind, from the scene or derived from a higher dimension."""
+        from_scene = self._data[kind].get()
+        if len(from_scene):
+            return from_scene
         for owners in OWNERS.get(kind, []):
             parts = [
                 parts_of(elements)
@@ -114,7 +107,7 @@ class Topology(TopologyQueries):
             ]
             if parts:
                 return parts[0] if len(parts) == 1 else first_of_each(np.concatenate(parts))[0]
-        return given
+        return from_scene
 
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return hexahedron and coordinates in it of points, or None if this is not a grid."""
@@ -122,41 +115,41 @@ class Topology(TopologyQueries):
 
 
 def topology_of(node: Node | None) -> Topology | None:
-    """The topology on which a node's force fields and masses act: the last one of the nearest node.
+    """Return the topology of a node's force fields and masses: the last one of the nearest node.
 
     SOFA's Node::getMeshTopology; mappings and regions take the first instead.
     """
     while node is not None:
-        found: list[Any] = node.of("topology")
-        if found:
-            found[-1].make_ready()
-            return found[-1]  # type: ignore[no-any-return]
+        topologies: list[Any] = node.of("topology")
+        if topologies:
+            topologies[-1].make_ready()
+            return topologies[-1]
         node = node.parents[0] if node.parents else None
     return None
 
 
 def linked_topology(component: Component, advice: str) -> Topology:
-    """The topology that the link `topology` leads to, or else that of the node.
+    """Return the target of the link `topology`, by default the node's topology.
 
     Args:
-        component: Has the link.
-        advice: Said where there is none, after the component's name: what it needs.
+        component: Component that has the link.
+        advice: Text of the error, after the component's name.
 
     Raises:
-        SceneError: there is none.
+        SceneError: No topology is found.
     """
-    found: Any = component._links["topology"].getLinkedBase()
-    if found is None:
-        found = topology_of(component._context)
-    if found is None:
+    topology: Any = component._links["topology"].getLinkedBase()
+    if topology is None:
+        topology = topology_of(component._context)
+    if topology is None:
         raise component.fault(advice)
-    found.make_ready()
-    return found  # type: ignore[no-any-return]
+    topology.make_ready()
+    return topology
 
 
-def say_without_elements(
-    component: Component, kind: str, where: Component, advice: str = ""
+def complain_without_elements(
+    component: Component, kind: str, topology: Component, advice: str = ""
 ) -> None:
-    """Complain that a force field finds no elements, so that it has no effect, as in SOFA."""
-    problem = component.fault(f"finds no {kind} in {where.describe()}.{advice}")
+    """Warn that a force field finds no elements and so has no effect, as in SOFA."""
+    problem = component.fault(f"finds no {kind} in {topology.describe()}.{advice}")
     complain(component, problem, " It has no effect, as in SOFA.")

@@ -15,22 +15,22 @@ from sofa_softctl.runtime.helper.message import complain
 
 
 class Beside(Component):
-    """Stands beside a topology in SOFA; the embedded runtime needs none of it."""
+    """Companion of a topology in SOFA; the embedded runtime does not need it."""
 
     category: ClassVar[str] = "beside a topology"
 
 
 _OF_NODES = ("constraint", "force field", "mapping", "mass", "projective constraint")
-"""Categories of what keeps something for each node, and cannot follow another number of them."""
+"""Categories of components that keep values per node, whose number must not change."""
 
 
 class PointSetTopologyModifier(Beside):
-    """Adds and removes points for a script; by itself it changes nothing."""
+    """Adds and removes points when a script calls it."""
 
     propagateToDOF = Bool(True, "Unused: addPoints and removePoints say so.")
 
     def addPoints(self, nPoints: int, addDOF: bool = True) -> None:
-        """Add points at zero to the topology, and nodes to the states beside it.
+        """Add points at zero to the topology, and nodes to the states in its node.
 
         Raises:
             SceneError: Something in the node keeps values for each node of its state.
@@ -39,7 +39,7 @@ class PointSetTopologyModifier(Beside):
         self._select(np.append(np.arange(count), np.full(nPoints, -1)), addDOF)
 
     def removePoints(self, indices: Iterable[int], removeDOF: bool = True) -> None:
-        """Remove points, and the nodes of the states beside them; the last take their places.
+        """Remove points, and the nodes of the states with them; the last ones fill the gaps.
 
         Raises:
             SceneError: Something in the node keeps values for each node of its state, or an
@@ -58,31 +58,31 @@ class PointSetTopologyModifier(Beside):
         return topology
 
     def _select(self, points: np.ndarray, with_states: bool) -> None:
-        """Keep these points of the topology; -1 for a new one at zero."""
+        """Keep the points of these indices; -1 adds a point at zero."""
         assert self._context is not None
         topology, states = self._topology(), self._context.of("state")
-        keeping = [entry for kind in _OF_NODES for entry in self._context.of(kind)]
-        if keeping and with_states and states:
+        dependents = [component for kind in _OF_NODES for component in self._context.of(kind)]
+        if dependents and with_states and states:
             raise self.fault(
-                f"cannot change the number of nodes under {keeping[0].describe()}, which keeps "
+                f"cannot change the number of nodes under {dependents[0].describe()}, which keeps "
                 "values for each of them. Make the mesh whole before the scene starts."
             )
         used = [topology.elements(kind) for kind in ("edges", "triangles", "quads")]
         if any(np.setdiff1d(elements, points).size for elements in used):
             raise self.fault("cannot remove points that elements name.")
-        given = topology.position.get()
-        if len(given):
-            topology.position.set(_selected(given, points, np.zeros(3)))
+        position = topology.position.get()
+        if len(position):
+            topology.position.set(_select_rows(position, points, np.zeros(3)))
         for state in states if with_states else ():
             velocity = state.velocity.get()
-            state.resize(_selected(state.position.get(), points, state.kind.identity))
-            state.velocity.set(_selected(velocity, points, np.zeros(state.deriv_size)))
+            state.resize(_select_rows(state.position.get(), points, state.kind.identity))
+            state.velocity.set(_select_rows(velocity, points, np.zeros(state.deriv_size)))
 
 
-def _selected(rows: np.ndarray, points: np.ndarray, new: np.ndarray) -> np.ndarray:
-    found = np.tile(np.asarray(new, dtype=float), (len(points), 1))
-    found[points >= 0] = rows[points[points >= 0]]
-    return found
+def _select_rows(rows: np.ndarray, points: np.ndarray, new: np.ndarray) -> np.ndarray:
+    result = np.tile(np.asarray(new, dtype=float), (len(points), 1))
+    result[points >= 0] = rows[points[points >= 0]]
+    return result
 
 
 class EdgeSetTopologyModifier(PointSetTopologyModifier):
@@ -112,7 +112,7 @@ class HexahedronSetTopologyModifier(QuadSetTopologyModifier):
 
 
 class PointSetGeometryAlgorithms(Beside):
-    """Accepted, without effect: geometry is computed where it is needed."""
+    """Accepted, without effect: geometry is computed on demand."""
 
     topology = LinkType("Unused: the topology of the node.")
     showIndicesScale = Real(0.02, "Size of the numbers that are drawn.")
@@ -121,7 +121,7 @@ class PointSetGeometryAlgorithms(Beside):
 
 
 class EdgeSetGeometryAlgorithms(PointSetGeometryAlgorithms):
-    """Accepted, without effect: geometry is computed where it is needed."""
+    """Accepted, without effect: geometry is computed on demand."""
 
     showEdgeIndices = Bool(False, "Draw the numbers of the edges.")
     drawEdges = Bool(False, "Draw the edges.")
@@ -129,7 +129,7 @@ class EdgeSetGeometryAlgorithms(PointSetGeometryAlgorithms):
 
 
 class TriangleSetGeometryAlgorithms(EdgeSetGeometryAlgorithms):
-    """Accepted, without effect: geometry is computed where it is needed."""
+    """Accepted, without effect: geometry is computed on demand."""
 
     showTriangleIndices = Bool(False, "Draw the numbers of the triangles.")
     drawTriangles = Bool(False, "Draw the triangles.")
@@ -142,7 +142,7 @@ class TriangleSetGeometryAlgorithms(EdgeSetGeometryAlgorithms):
     flipNormals = Bool(False, "Unused without recomputeTrianglesOrientation.")
 
     def init(self) -> None:
-        """Say that triangles keep their winding, where they shall not."""
+        """Warn if recomputeTrianglesOrientation is set, since triangles keep their winding."""
         if self.recomputeTrianglesOrientation.get():
             problem = (
                 "does not support recomputeTrianglesOrientation=True: triangles keep their "
@@ -152,7 +152,7 @@ class TriangleSetGeometryAlgorithms(EdgeSetGeometryAlgorithms):
 
 
 class QuadSetGeometryAlgorithms(EdgeSetGeometryAlgorithms):
-    """Accepted, without effect: geometry is computed where it is needed."""
+    """Accepted, without effect: geometry is computed on demand."""
 
     showQuadIndices = Bool(False, "Draw the numbers of the quads.")
     drawQuads = Bool(False, "Draw the quads.")
@@ -160,7 +160,7 @@ class QuadSetGeometryAlgorithms(EdgeSetGeometryAlgorithms):
 
 
 class TetrahedronSetGeometryAlgorithms(TriangleSetGeometryAlgorithms):
-    """Accepted, without effect: geometry is computed where it is needed."""
+    """Accepted, without effect: geometry is computed on demand."""
 
     showTetrahedraIndices = Bool(
         False, "Draw the numbers of the tetrahedra.", aliases=("showTetrasIndices",)
@@ -171,7 +171,7 @@ class TetrahedronSetGeometryAlgorithms(TriangleSetGeometryAlgorithms):
 
 
 class HexahedronSetGeometryAlgorithms(QuadSetGeometryAlgorithms):
-    """Accepted, without effect: geometry is computed where it is needed."""
+    """Accepted, without effect: geometry is computed on demand."""
 
     showHexaIndices = Bool(False, "Draw the numbers of the hexahedra.")
     drawHexahedra = Bool(False, "Draw the hexahedra.", aliases=("drawHexa", "drawHexahedron"))
@@ -192,6 +192,6 @@ class TopologyAlgorithms(Beside):
     )
 
     def init(self) -> None:
-        """Say that it does nothing."""
+        """Warn that the component does nothing."""
         problem = "does nothing: SOFA has no such component since v20.12. Remove its line."
         complain(self, self.fault(problem))

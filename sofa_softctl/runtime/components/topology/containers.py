@@ -14,7 +14,7 @@ from sofa_softctl.runtime.helper.message import complain
 class TopologyContainer(Topology):
     """Vertices and elements of one kind; lower kinds are derived.
 
-    Elements of other kinds are left alone, even where `src` names a loader that has them.
+    Elements of other kinds are left out, even if `src` names a loader that has them.
     """
 
     kinds: ClassVar[tuple[str, ...]] = ()
@@ -25,7 +25,7 @@ class TopologyContainer(Topology):
     nbPoints = UInt(0, "Number of vertices.")
 
     def init(self) -> None:
-        """Let go of elements of other kinds, then see Topology."""
+        """Drop elements of other kinds, then check and derive as in Topology."""
         if self.filename.get():
             problem = "reads no 'filename', in SOFA neither: add a loader, and src='@loader' here."
             complain(self, self.fault(problem))
@@ -44,11 +44,11 @@ class TopologyContainer(Topology):
         super().init()
 
     def derive(self) -> None:
-        """See Topology; SOFA's number of vertices knows nothing of the state."""
+        """Derive elements; as in SOFA, the number of vertices does not count the state's nodes."""
         super().derive()
-        named = (self._data[kind].get() for kind in self.kinds)
-        after = [elements.max() + 1 for elements in named if len(elements)]
-        self.nbPoints.set(len(self.position.get()) or max(after, default=0))
+        by_kind = (self._data[kind].get() for kind in self.kinds)
+        counts = [elements.max() + 1 for elements in by_kind if len(elements)]
+        self.nbPoints.set(len(self.position.get()) or max(counts, default=0))
 
 
 class PointSetTopologyContainer(TopologyContainer):

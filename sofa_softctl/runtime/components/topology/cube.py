@@ -18,7 +18,7 @@ class CubeTopology(MeshTopology):
     """Vertices, edges and quads of the surface of a box, in SOFA's order.
 
     Vertices: those at the lowest z, then those at the highest, then layer by layer the rims
-    between. With `splitNormals` each side has vertices of its own.
+    between. With `splitNormals` no vertex belongs to two sides.
     """
 
     nx = Int(0, "Vertices along x.", follows="start")
@@ -31,10 +31,10 @@ class CubeTopology(MeshTopology):
     min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length", follows="start")
     max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length", follows="start")
 
-    nodes = Topology.nodes  # those that no element uses, too
+    nodes = Topology.nodes  # including vertices that no element uses
 
     def assign(self, values: Mapping[str, Any]) -> None:
-        """See Base; the corners may be given as xmin, ymin, ... zmax."""
+        """Set Data, with the corners also as xmin, ymin, ... zmax."""
         super().assign(with_limits(values))
 
     def init(self) -> None:
@@ -61,15 +61,15 @@ class CubeTopology(MeshTopology):
         super().init()
 
     def points(self, steps: np.ndarray, n: np.ndarray) -> np.ndarray:
-        """Vertices at these steps, shape (v, 3) each; a fourth column is left out of account."""
+        """Return the vertices at these steps, shape (v, 3) each; a fourth column is ignored."""
         low, high = self.min.get(), self.max.get()
         return low + steps[:, :3] * np.where(n > 1, (high - low) / np.maximum(n - 1, 1), 0.0)
 
     def _order(self, n: np.ndarray) -> list[tuple[int, ...]]:
-        """Steps of the vertices in their order, with the side where each has its own."""
+        """Return the steps of the vertices in order, followed by the side with `splitNormals`."""
         if self.splitNormals.get():
             return [
-                (*_placed(axis, end * (n[axis] - 1), a, b), side)
+                (*_steps_at(axis, end * (n[axis] - 1), a, b), side)
                 for side, (axis, end) in enumerate(_SPLIT)
                 if end == 0 or n[axis] > 1
                 for b in range(n[_ACROSS[axis][1]])
@@ -119,46 +119,46 @@ class SphereQuadTopology(CubeTopology):
 
 
 _SPLIT = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)]
-"""Axis and end of each side, in the order of their own vertices."""
+"""Axis and end of each side, in the order of vertices with `splitNormals`."""
 _ACROSS = ((1, 2), (0, 2), (0, 1))
 """The other two axes."""
 
 
 def _sides(n: np.ndarray) -> list[tuple[int, int]]:
-    """Axis and end of each side, in the order of their quads."""
+    """Return axis and end of each side, in the order of their quads."""
     return [(axis, end) for axis in (2, 1, 0) for end in (0, 1) if end == 0 or n[axis] > 1]
 
 
-def _placed(axis: int, at: int, a: int, b: int) -> tuple[int, int, int]:
-    """Steps: `at` along the axis, a and b along the other two."""
-    found = [a, b]
-    found.insert(axis, int(at))
-    return found[0], found[1], found[2]
+def _steps_at(axis: int, along: int, a: int, b: int) -> tuple[int, int, int]:
+    """Return steps that are `along` on the axis, a and b on the other two."""
+    steps = [a, b]
+    steps.insert(axis, int(along))
+    return steps[0], steps[1], steps[2]
 
 
 def _quads_of(axis: int, end: int, n: np.ndarray) -> list[list[tuple[int, int, int]]]:
-    """Corners of the quads of a side, seen counter-clockwise from outside."""
-    at = end * (n[axis] - 1)
+    """Return the corners of the quads of a side, counter-clockwise seen from outside."""
+    along = end * (n[axis] - 1)
     first, second = _ACROSS[axis]
     round_a = [(0, 0), (1, 0), (1, 1), (0, 1)]
     round_b = [(0, 0), (0, 1), (1, 1), (1, 0)]
-    turn = round_a if (end == 1) != (axis == 1) else round_b
+    offsets = round_a if (end == 1) != (axis == 1) else round_b
     return [
-        [_placed(axis, at, a + da, b + db) for da, db in turn]
+        [_steps_at(axis, along, a + da, b + db) for da, db in offsets]
         for b in range(n[second] - 1)
         for a in range(n[first] - 1)
     ]
 
 
 def _edges_of(n: np.ndarray) -> list[tuple[tuple[int, int, int], tuple[int, int, int]]]:
-    """Ends of the edges on the surface."""
-    found = []
+    """Return the ends of the edges on the surface."""
+    edges = []
     for z, y, x in np.ndindex(*n[::-1]):
         corner = (x, y, z)
         for axis in range(3):
-            others = [corner[other] in (0, n[other] - 1) for other in _ACROSS[axis]]
-            if corner[axis] < n[axis] - 1 and any(others):
-                ahead = [x, y, z]
-                ahead[axis] += 1
-                found.append((corner, (ahead[0], ahead[1], ahead[2])))
-    return found
+            is_at_end = [corner[across] in (0, n[across] - 1) for across in _ACROSS[axis]]
+            if corner[axis] < n[axis] - 1 and any(is_at_end):
+                end = [x, y, z]
+                end[axis] += 1
+                edges.append((corner, (end[0], end[1], end[2])))
+    return edges

@@ -9,19 +9,19 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.components.topology.base import Topology
-from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
+from sofa_softctl.runtime.components.topology.mesh_topology import GeneratedTopology
 from sofa_softctl.runtime.components.topology.parts import EDGES_OF_TRIANGLE, unique_parts
 from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Counts, Real, Vector
 from sofa_softctl.runtime.helper.message import complain
 
 
-class GridTopology(MadeTopology):
+class GridTopology(GeneratedTopology):
     """Vertices, edges, triangles, quads and hexahedra of a grid, in SOFA's order.
 
-    Vertex (i, j, k) has the number i + n_x (j + n_y k). Quads, each of two triangles, are those of
-    every cell, inside the grid as well; of the elements that a scene gives only quads count, as in
-    SOFA. Scenes give n, or nx, ny and nz.
+    Vertex (i, j, k) has the number i + n_x (j + n_y k). Each cell has its quads of two triangles,
+    inside the grid as well. Of the elements that a scene gives only quads count, as in SOFA.
+    Scenes give n, or nx, ny and nz.
     """
 
     n = Counts(3, [2, 2, 2], "Vertices along each direction.", follows="start")
@@ -37,7 +37,7 @@ class GridTopology(MadeTopology):
     createTexCoords = Bool(False, "Unused: for drawing.")
 
     def assign(self, values: Mapping[str, Any]) -> None:
-        """See Base; nx, ny and nz count where all three are given, as in SOFA."""
+        """Set Data; nx, ny and nz count if all three are given, as in SOFA."""
         values = dict(values)
         counts = [values.pop(f"n{axis}", None) for axis in "xyz"]
         if all(count is not None for count in counts):
@@ -45,30 +45,30 @@ class GridTopology(MadeTopology):
         super().assign(values)
 
     def init(self) -> None:
-        """Make the grid, and check it."""
+        """Generate the grid and check it."""
         self.make_ready()
         self.check_elements()
 
-    def make(self) -> None:
-        """Make vertices and elements."""
+    def generate(self) -> None:
+        """Generate vertices and elements."""
         n = self.resolution()
         position = self.position
-        position.get()  # what it links to, such as a state that gets its nodes from here
+        position.get()  # follow its link first, such as to a state that gets its nodes from here
         self._nodes = self.points(_steps(n))
         position.set(self._nodes if self.computePointList.get() else self._nodes[:0])
         self._make_elements(np.arange(int(n.prod())).reshape(n[::-1]))
 
     def resolution(self) -> np.ndarray:
-        """Vertices along each direction, shape (3,); where that makes no sense 2, as in SOFA."""
+        """Return the vertices along each direction, shape (3,); 2 if `n` is invalid, as in SOFA."""
         n = self.n.get()
         if n.min() < 1:
-            wanted = f"needs n of three positive numbers, got {n.tolist()}"
-            complain(self, self.fault(f"{wanted}: 2 2 2 is used."))
+            problem = f"needs n of three positive numbers, got {n.tolist()}"
+            complain(self, self.fault(f"{problem}: 2 2 2 is used."))
             self.n.set(np.array([2, 2, 2]))
         return self.n.get()
 
     def points(self, steps: np.ndarray) -> np.ndarray:
-        """Vertices at these steps (i, j, k), shape (v, 3) each."""
+        """Return the vertices at these steps (i, j, k), shape (v, 3) each."""
         del steps
         return self.position.get()
 
@@ -82,7 +82,7 @@ class GridTopology(MadeTopology):
         return int(self.n.get().prod())
 
     def _make_elements(self, number: np.ndarray) -> None:
-        """Fill in the kinds of elements; `number` of each vertex, shape (n_z, n_y, n_x)."""
+        """Fill in the elements, given the number of each vertex, shape (n_z, n_y, n_x)."""
         quads = np.concatenate(
             [_cells(number, [(0, 0, 0), u, tuple(np.add(u, v)), v]) for u, v in _PLANES]
         )
@@ -106,7 +106,7 @@ class GridTopology(MadeTopology):
 
 
 def cells_across(topology: Topology) -> tuple[int, int]:
-    """Cells along the first two directions; 2 and 1 where the topology is no grid, as in SOFA."""
+    """Return the cells along the first two directions, 2 and 1 without a grid, as in SOFA."""
     if not isinstance(topology, GridTopology):
         return 2, 1
     n = topology.n.get()
@@ -122,23 +122,20 @@ _HEXAHEDRON = [
 
 
 def _steps(n: np.ndarray) -> np.ndarray:
-    """Steps (i, j, k) of each vertex, i running first, shape (v, 3)."""
+    """Return the steps (i, j, k) of each vertex, i running first, shape (v, 3)."""
     return np.indices(n[::-1].tolist()).reshape(3, -1).T[:, ::-1]
 
 
 def _cells(number: np.ndarray, corners: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """One element a cell: the vertices that lie `corners` (z, y, x) from the cell's first vertex.
+    """Return one element per cell: vertices at offsets `corners` (z, y, x) from its first vertex.
 
     Returns:
         Vertices, shape (cells, corners), x running first.
     """
-    reach = np.max(corners, axis=0)
+    extent = np.max(corners, axis=0)
     parts = [
         number[
-            tuple(
-                slice(c, length - r + c)
-                for c, r, length in zip(corner, reach, number.shape, strict=True)
-            )
+            tuple(slice(c, n - r + c) for c, r, n in zip(corner, extent, number.shape, strict=True))
         ]
         for corner in corners
     ]
@@ -149,47 +146,42 @@ _ENDS = {"min": ("xmin", "ymin", "zmin"), "max": ("xmax", "ymax", "zmax")}
 
 
 def with_limits(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values with `min` and `max` in place of xmin, ymin, ... zmax.
+    """Return the values with `min` and `max` in place of xmin, ymin, ... zmax.
 
-    These count where all are given. SOFA reads them with single precision, and multiplies them by
+    These count if all are given. SOFA reads them with single precision, and multiplies them by
     `scale`.
     """
-    found = dict(values)
-    scale = found.pop("scale", None)
-    ends = {end: [found.pop(name, None) for name in names] for end, names in _ENDS.items()}
+    result = dict(values)
+    scale = result.pop("scale", None)
+    ends = {end: [result.pop(name, None) for name in names] for end, names in _ENDS.items()}
     if all(value is not None for row in ends.values() for value in row):
         factor = attribute(1.0 if scale is None else scale)
         for end, row in ends.items():
-            found[end] = [attribute(value) * factor for value in row]
-    return found
+            result[end] = [attribute(value) * factor for value in row]
+    return result
 
 
 class RegularGridTopology(GridTopology):
-    """A box from min to max. Where n is 1 it is flat: in the middle along x and y, at min along z.
+    """A box from min to max, flat where n is 1: in the middle along x and y, at min along z.
 
-    With `cellWidth` SOFA makes n of it, but keeps the size of the cells that the n of the scene
-    gives; so does this class.
+    With `cellWidth`, n follows from it, but cells keep the size of the scene's n, as in SOFA.
     """
 
     min = Vector(3, [0.0, 0.0, 0.0], "One corner.", unit="length", follows="start")
     max = Vector(3, [1.0, 1.0, 1.0], "The opposite corner.", unit="length", follows="start")
     p0 = Vector(
-        3,
-        [0.0, 0.0, 0.0],
-        "First vertex; by default the corner at min.",
-        unit="length",
-        follows="start",
+        3, [0.0] * 3, "First vertex; by default the corner at min.", unit="length", follows="start"
     )
     cellWidth = Real(
         0.0, "Makes n, as the box divided by it; unused at 0.", unit="length", follows="start"
     )
 
     def assign(self, values: Mapping[str, Any]) -> None:
-        """See Base; the corners may be given as xmin, ymin, ... zmax."""
+        """Set Data, with the corners also as xmin, ymin, ... zmax."""
         super().assign(with_limits(values))
 
     @override
-    def make(self) -> None:
+    def generate(self) -> None:
         low, high = self.min.get(), self.max.get()
         n = self.n.get()
         self._size = (high - low) / np.maximum(n - 1, 1)
@@ -200,10 +192,10 @@ class RegularGridTopology(GridTopology):
             self.n.set(np.ceil((high - low) / self.cellWidth.get()).astype(np.int64) + 1)
             if self.n.get().min() < 1:  # the 2 2 2 that are used then span the box
                 self._size = high - low
-        super().make()
+        super().generate()
 
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cell of each point, or the nearest one, and the coordinates there, 0 to 1 inside.
+        """Return the cell of each point, or the nearest one, and coordinates in it, 0 to 1 inside.
 
         Args:
             points: Shape (k, 3); the grid must have cells along all three directions.
@@ -231,11 +223,11 @@ class CylinderGridTopology(GridTopology):
     def points(self, steps: np.ndarray) -> np.ndarray:
         n, radius = self.n.get(), self.radius.get()
         square = steps[:, :2] * 2.0 * radius / _intervals(n[:2]) - radius
-        places = np.zeros((len(steps), 3))
-        places[:, :2] = _rounded(square)
+        offsets = np.zeros((len(steps), 3))
+        offsets[:, :2] = _cube_to_ball(square)
         if n[2] > 1:
-            places[:, 2] = steps[:, 2] * self.length.get() / (n[2] - 1)
-        return self.center.get() + places @ _frame(self)
+            offsets[:, 2] = steps[:, 2] * self.length.get() / (n[2] - 1)
+        return self.center.get() + offsets @ _frame(self)
 
 
 class SphereGridTopology(GridTopology):
@@ -249,24 +241,24 @@ class SphereGridTopology(GridTopology):
     def points(self, steps: np.ndarray) -> np.ndarray:
         radius = self.radius.get()
         cube = steps * 2.0 * radius / _intervals(self.n.get()) - radius
-        return self.center.get() + _rounded(cube) @ _frame(self)
+        return self.center.get() + _cube_to_ball(cube) @ _frame(self)
 
 
 def _intervals(n: np.ndarray) -> np.ndarray:
-    """Cells along each direction; 1 where there is none, where SOFA divides by 0."""
+    """Return the cells along each direction, at least 1, to not divide by 0 as SOFA does."""
     return np.maximum(n - 1, 1)
 
 
-def _rounded(places: np.ndarray) -> np.ndarray:
-    """Places (n, d) moved along the ray from the origin: as far as their largest coordinate."""
-    lengths = np.linalg.norm(places, axis=1)
-    reach = np.abs(places).max(axis=1)
-    factors = np.where(lengths > 1e-7, reach / np.where(lengths > 1e-7, lengths, 1.0), 1.0)
-    return places * factors[:, None]
+def _cube_to_ball(points: np.ndarray) -> np.ndarray:
+    """Move points (n, d) along their rays from the origin to their largest coordinate."""
+    lengths = np.linalg.norm(points, axis=1)
+    distances = np.abs(points).max(axis=1)
+    factors = np.where(lengths > 1e-7, distances / np.where(lengths > 1e-7, lengths, 1.0), 1.0)
+    return points * factors[:, None]
 
 
 def _frame(grid: GridTopology) -> np.ndarray:
-    """Directions of a grid as rows, the third along its axis."""
+    """Return the directions of a grid as rows, the third along its axis."""
     axis = grid.axis.get()
     if not axis.any():
         problem = grid.fault("needs an 'axis' that is not 0.")

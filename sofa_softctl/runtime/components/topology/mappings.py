@@ -25,15 +25,15 @@ from sofa_softctl.runtime.kernels.mapping.rigid import rotated
 
 
 class TopologicalMapping(Component):
-    """Fills a topology with elements made of another's.
+    """Fills a topology with elements derived from another topology.
 
-    Vertices keep their numbers, unless a subclass says otherwise; their positions are for a
-    mapping of states to bring.
+    Vertices keep their numbers, unless a subclass says otherwise; a mapping of states gives their
+    positions.
     """
 
     category: ClassVar[str] = "topological mapping"
     needs: ClassVar[str] = ""
-    """Kind of elements of the input that there must be."""
+    """Kind of elements that the input must have."""
 
     input = LinkType("Topology to read; of the node above by default.", kind="topology")
     output = LinkType("Topology to fill; the node's own by default.", kind="topology")
@@ -48,16 +48,16 @@ class TopologicalMapping(Component):
         if self.needs and not len(source.elements(self.needs)):
             problem = self.fault(f"finds no {self.needs} in {source.describe()}.")
             complain(self, problem, " Its output stays empty, as in SOFA.")
-        for kind, elements in self.mapped(source).items():
+        for kind, elements in self.map_elements(source).items():
             target._data[kind].set(np.ascontiguousarray(elements))
         target.derive()
 
-    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        """The elements to fill in, by kind."""
+    def map_elements(self, source: Topology) -> dict[str, np.ndarray]:
+        """Return the elements to fill in, by kind."""
         raise NotImplementedError
 
     def topologies(self) -> tuple[Topology, Topology]:
-        """Input and output.
+        """Return input and output.
 
         Raises:
             SceneError: one is missing.
@@ -70,9 +70,9 @@ class TopologicalMapping(Component):
         if source is None and node is not None and node.parents:
             source = node.parents[0].find_upward("topology")
         if source is None or target is None:
-            missing, place = ("input", "above") if source is None else ("output", "in")
+            missing, preposition = ("input", "above") if source is None else ("output", "in")
             raise self.fault(
-                f"has no {missing}: add a topology {place} its node, or link it with "
+                f"has no {missing}: add a topology {preposition} its node, or link it with "
                 f"{missing}='@...'."
             )
         return source, target
@@ -83,11 +83,11 @@ class Quad2TriangleTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "quads"
 
-    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
-        """See TopologicalMapping.
+    def map_elements(self, source: Topology) -> dict[str, np.ndarray]:
+        """Return two triangles for each quad.
 
         Raises:
-            SceneError: the input is a grid along one line.
+            SceneError: The input is a grid along one line.
         """
         quads = source.elements("quads")
         n_x, n_y = cells_across(source)
@@ -105,8 +105,8 @@ class Tetra2TriangleTopologicalMapping(TopologicalMapping):
     """Fills a topology with the faces that belong to one tetrahedron only, in SOFA's order.
 
     Normals point out of tetrahedra of positive volume; each triangle starts with its smallest
-    vertex. Departure from SOFA: also where the input lists triangles of its own, the faces are
-    those of the tetrahedra; SOFA stops with errors, or crashes, when that list is not complete.
+    vertex. Departure from SOFA: triangles that the input lists are ignored; SOFA stops with
+    errors, or crashes, if that list is not complete.
     """
 
     needs: ClassVar[str] = "tetrahedra"
@@ -116,7 +116,7 @@ class Tetra2TriangleTopologicalMapping(TopologicalMapping):
     noInitialTriangles = Bool(False, "Leave the output empty.")
 
     @override
-    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+    def map_elements(self, source: Topology) -> dict[str, np.ndarray]:
         triangles = boundary_triangles(source.tetrahedra.get())
         if self.noInitialTriangles.get():
             triangles = triangles[:0]
@@ -126,7 +126,7 @@ class Tetra2TriangleTopologicalMapping(TopologicalMapping):
 class Hexa2QuadTopologicalMapping(TopologicalMapping):
     """Fills a topology with the quads that belong to one hexahedron only, in SOFA's order.
 
-    Also where the input lists quads of its own, as a grid does, it is these that are looked at.
+    If the input lists quads, as a grid does, only these are examined.
     """
 
     needs: ClassVar[str] = "hexahedra"
@@ -134,13 +134,13 @@ class Hexa2QuadTopologicalMapping(TopologicalMapping):
     flipNormals = Bool(False, "Turn the normals round.")
 
     @override
-    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+    def map_elements(self, source: Topology) -> dict[str, np.ndarray]:
         quads = source.elements("quads")
         faces, counts = faces_of_hexahedra(source.hexahedra.get())
         sides = np.sort(faces[counts == 1], axis=1)
         outer = {tuple(side) for side in sides.tolist()}
-        chosen = [tuple(quad) in outer for quad in np.sort(quads, axis=1).tolist()]
-        quads = quads[np.array(chosen, dtype=bool)]
+        is_outer = [tuple(quad) in outer for quad in np.sort(quads, axis=1).tolist()]
+        quads = quads[np.array(is_outer, dtype=bool)]
         return {"quads": quads[:, ::-1] if self.flipNormals.get() else quads}
 
 
@@ -150,20 +150,20 @@ class Triangle2EdgeTopologicalMapping(TopologicalMapping):
     needs: ClassVar[str] = "triangles"
 
     @override
-    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+    def map_elements(self, source: Topology) -> dict[str, np.ndarray]:
         triangles, edges = source.elements("triangles"), source.elements("edges")
         sides, counts = first_of_each(triangles[:, EDGES_OF_TRIANGLE].reshape(-1, 2))
         outer = {tuple(side) for side in np.sort(sides[counts == 1], axis=1).tolist()}
-        chosen = [tuple(edge) in outer for edge in np.sort(edges, axis=1).tolist()]
-        return {"edges": edges[np.array(chosen, dtype=bool)]}
+        is_outer = [tuple(edge) in outer for edge in np.sort(edges, axis=1).tolist()]
+        return {"edges": edges[np.array(is_outer, dtype=bool)]}
 
 
 class Edge2QuadTopologicalMapping(TopologicalMapping):
-    """Circles of vertices around each frame, in its second and third direction, and quads between.
+    """Tube of quads between circles of vertices around frames, in their second and third direction.
 
     Vertex j of the circle around frame i has the number i N + j; the state beside the output gets
     them as its positions. For ellipses `radius` is the extent along the cross product of the focal
-    axis and the first direction, `radiusFocal` that along the focal axis.
+    axis and the first direction, `radiusFocal` the extent along the focal axis.
     """
 
     needs: ClassVar[str] = "edges"
@@ -180,7 +180,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
     toQuadModifier = LinkType("Unused: the mesh does not change.")
 
     def init(self) -> None:
-        """Fill the output, and the state beside it.
+        """Fill the output, and the state in its node.
 
         Raises:
             SceneError: there is no radius, or there are no frames.
@@ -188,33 +188,33 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         if not (self.radius.isSet() or self.radiusFocal.isSet()) or self.radius.get() <= 0.0:
             raise self.fault(f"needs a positive 'radius', got {self.radius.get():g}.")
         if not 0 < (count := self.nbPointsOnEachCircle.get()) < 2**31:
-            needed = f"needs 'nbPointsOnEachCircle' from 1 on, got {count}; 10 makes round tubes."
+            problem = f"needs 'nbPointsOnEachCircle' from 1 on, got {count}; 10 makes round tubes."
             if count:
-                raise self.fault(needed)
-            complain(self, self.fault(needed), " There is no tube, as in SOFA.")
+                raise self.fault(problem)
+            complain(self, self.fault(problem), " There is no tube, as in SOFA.")
         super().init()
         source, target = self.topologies()
         states = [] if target._context is None else target._context.of("state")
         if states:
-            self._place(source, states[0])
+            self._set_positions(source, states[0])
 
     @override
-    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+    def map_elements(self, source: Topology) -> dict[str, np.ndarray]:
         count = self.nbPointsOnEachCircle.get()
-        edges, chosen = source.elements("edges"), self.edgeList.get()
-        edges = edges[chosen] if len(chosen) else edges
+        edges, edge_indices = source.elements("edges"), self.edgeList.get()
+        edges = edges[edge_indices] if len(edge_indices) else edges
         j = np.arange(count)
         first, second = (edges[:, [end]] * count for end in (0, 1))
-        after = (j + 1) % max(count, 1)
-        quads = np.stack([first + j, second + j, second + after, first + after], axis=2)
+        following = (j + 1) % max(count, 1)
+        quads = np.stack([first + j, second + j, second + following, first + following], axis=2)
         if self.flipNormals.get():
-            # SOFA begins with the last vertex, but with the first where edges are chosen
-            quads = quads[:, :, [0, 3, 2, 1] if len(chosen) else [3, 2, 1, 0]]
+            # SOFA begins with the last vertex, but with the first if `edgeList` is set
+            quads = quads[:, :, [0, 3, 2, 1] if len(edge_indices) else [3, 2, 1, 0]]
         quads = quads.reshape(-1, 4)
         return {"quads": quads, "edges": unique_parts(quads, EDGES_OF_QUAD)}
 
-    def _place(self, source: Topology, state: Any) -> None:
-        """Give the state its positions: the circles around the frames of now."""
+    def _set_positions(self, source: Topology, state: Any) -> None:
+        """Set the state's positions to circles around the present frames."""
         frames = None if source._context is None else source._context.find_upward("state")
         if frames is None or frames.position.get().shape[1] != 7:
             raise self.fault(
@@ -222,7 +222,7 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
                 "template='Rigid3'."
             )
         poses = frames.position.get()
-        if not len(source.position.get()):  # its vertices are those that edges name
+        if not len(source.position.get()):  # its vertices are named by edges
             poses = poses[: source.elements("edges").max(initial=-1) + 1]
         radius, focal = self.radius.get(), self.radiusFocal.get()
         y, z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -233,10 +233,10 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         angles = 2.0 * np.arange(count) * np.pi / max(count, 1)
         circle = radius * np.outer(np.cos(angles), y)
         circle += (focal if focal > 0.0 else radius) * np.outer(np.sin(angles), z)
-        turned = rotated(np.repeat(poses[:, 3:], count, axis=0), np.tile(circle, (len(poses), 1)))
-        places = np.repeat(poses[:, :3], count, axis=0) + turned
-        state.resize(places)
-        state.position.set(places)
+        offsets = rotated(np.repeat(poses[:, 3:], count, axis=0), np.tile(circle, (len(poses), 1)))
+        positions = np.repeat(poses[:, :3], count, axis=0) + offsets
+        state.resize(positions)
+        state.position.set(positions)
 
 
 PARTS = [(0, 5, 1, 6), (0, 1, 3, 6), (1, 3, 6, 2), (6, 3, 0, 7), (6, 7, 0, 5), (7, 5, 4, 0)]
@@ -246,30 +246,32 @@ _SWAPS = ([1, 0, 3, 2, 5, 4, 7, 6], [3, 2, 1, 0, 7, 6, 5, 4], [4, 5, 6, 7, 0, 1,
 
 
 def six_tetrahedra(hexahedra: np.ndarray) -> np.ndarray:
-    """Six tetrahedra of each hexahedron, one after the other, shape (6 m, 4)."""
+    """Return six tetrahedra per hexahedron, one after the other, shape (6 m, 4)."""
     return hexahedra[:, PARTS].reshape(-1, 4)
 
 
-def mirrored(hexahedra: np.ndarray, across: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Hexahedra mirrored so that neighbours in a grid are cut the same way on their common side.
+def mirror_alternately(
+    hexahedra: np.ndarray, cell_counts: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mirror every second hexahedron of a grid so that neighbours cut their common side alike.
 
-    Each along a direction where its number is even along the first, or odd along the others.
+    Mirrored are those with an even number along the first direction, an odd one along the others.
 
     Args:
         hexahedra: Shape (m, 8), in the order of a grid.
-        across: Cells of the grid along its first two directions.
+        cell_counts: Cells of the grid along its first two directions.
 
     Returns:
-        The hexahedra, shape (m, 8), and which are turned inside out, bool (m,).
+        The hexahedra, shape (m, 8), and True for those turned inside out, shape (m,).
     """
     number = np.arange(len(hexahedra))
-    n_x, n_y = max(across[0], 1), max(across[1], 1)
-    odd = [number % n_x % 2 == 0, number // n_x % n_y % 2 == 1, number // (n_x * n_y) % 2 == 1]
-    cells, turned = hexahedra.copy(), np.zeros(len(hexahedra), dtype=bool)
-    for mirror, which in zip(_SWAPS, odd, strict=True):
-        cells[which] = cells[which][:, mirror]
-        turned ^= which
-    return cells, turned
+    n_x, n_y = max(cell_counts[0], 1), max(cell_counts[1], 1)
+    masks = [number % n_x % 2 == 0, number // n_x % n_y % 2 == 1, number // (n_x * n_y) % 2 == 1]
+    cells, is_inverted = hexahedra.copy(), np.zeros(len(hexahedra), dtype=bool)
+    for mirror, is_mirrored in zip(_SWAPS, masks, strict=True):
+        cells[is_mirrored] = cells[is_mirrored][:, mirror]
+        is_inverted ^= is_mirrored
+    return cells, is_inverted
 
 
 class Hexa2TetraTopologicalMapping(TopologicalMapping):
@@ -280,13 +282,13 @@ class Hexa2TetraTopologicalMapping(TopologicalMapping):
     swapping = Bool(False, "Mirror every other cell, so that no side is favoured.", follows="start")
 
     @override
-    def mapped(self, source: Topology) -> dict[str, np.ndarray]:
+    def map_elements(self, source: Topology) -> dict[str, np.ndarray]:
         hexahedra = source.hexahedra.get()
-        found = six_tetrahedra(hexahedra)
+        tetrahedra = six_tetrahedra(hexahedra)
         if self.swapping.get():
-            cells, turned = mirrored(hexahedra, cells_across(source))
-            found = six_tetrahedra(cells)
-            turned = np.repeat(turned, len(PARTS))
-            found[turned] = found[turned][:, [0, 1, 3, 2]]
-        none = np.empty((0, 3), dtype=np.int64)
-        return {"edges": none[:, :2], "triangles": none, "tetrahedra": found}
+            cells, is_inverted = mirror_alternately(hexahedra, cells_across(source))
+            tetrahedra = six_tetrahedra(cells)
+            is_inverted = np.repeat(is_inverted, len(PARTS))
+            tetrahedra[is_inverted] = tetrahedra[is_inverted][:, [0, 1, 3, 2]]
+        no_elements = np.empty((0, 3), dtype=np.int64)
+        return {"edges": no_elements[:, :2], "triangles": no_elements, "tetrahedra": tetrahedra}

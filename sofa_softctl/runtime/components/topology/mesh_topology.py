@@ -1,4 +1,4 @@
-"""MeshTopology, and the base of topologies that make their meshes."""
+"""MeshTopology, and the base of topologies that generate their meshes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sofa_softctl.runtime.mesh.mesh import ELEMENTS
 
 
 class MeshTopology(Topology):
-    """Keeps exactly the elements that it is given, or those of a mesh file."""
+    """Vertices and elements of the scene or of a mesh file."""
 
     aliases = ("Mesh",)
 
@@ -28,55 +28,51 @@ class MeshTopology(Topology):
     drawHexahedra = Bool(False, "Draw the hexahedra.")
 
     def init(self) -> None:
-        """Read the file, if there is one; then see Topology.
+        """Read the file, if there is one; then check and derive elements as in Topology.
 
         Raises:
-            SceneError: the file is missing, unreadable or broken.
+            SceneError: The file is missing, unreadable or broken.
         """
         if self.filename.get():
-            from sofa_softctl.runtime.components.loader.by_ending import loaded
+            from sofa_softctl.runtime.components.loader.by_ending import load_mesh
 
-            loader = loaded(self, self.filename)
+            loader = load_mesh(self, self.filename)
             for name in ("position", *ELEMENTS):
                 self._data[name].set(loader._data[name].get().copy())
         super().init()
 
     def nodes(self) -> np.ndarray:
-        """See Topology; without the vertices after the last one that an element uses, as in SOFA.
-
-        Those of its own file count all.
-        """
+        """Return the vertices up to the last that an element uses, as in SOFA; all with a file."""
         points = super().nodes()
         elements = [self._data[kind].get() for kind in ELEMENTS]
-        used = max((int(entry.max()) + 1 for entry in elements if len(entry)), default=len(points))
-        return points if self.filename.get() else points[:used]
+        count = max((int(rows.max()) + 1 for rows in elements if len(rows)), default=len(points))
+        return points if self.filename.get() else points[:count]
 
 
-class MadeTopology(MeshTopology):
-    """Makes vertices and elements once, when somebody first needs them, and derives no others."""
+class GeneratedTopology(MeshTopology):
+    """Generates vertices and elements once, at the first use, and derives no others."""
 
-    _made = False
+    _is_generated = False
 
     @override
     def make_ready(self) -> None:
-        if not self._made:
-            self._made = True
+        if not self._is_generated:
+            self._is_generated = True
             for data in self._data.values():
                 data.follow_link(must=True)
-            self.make()
+            self.generate()
 
     def data_changed(self, data: Data) -> None:
-        """What is set before the initialisation counts, though somebody asked already."""
+        """Generate again if a Data changes before the initialisation."""
         super().data_changed(data)
-        self._made = self._made and self._initialised
+        self._is_generated = self._is_generated and self._initialised
 
-    def make(self) -> None:
-        """Make vertices and elements."""
+    def generate(self) -> None:
+        """Generate vertices and elements."""
 
     def derive(self) -> None:
-        """See Topology: it has what it made."""
+        """Leave the elements as generated."""
 
+    @override
     def elements(self, kind: str) -> np.ndarray:
-        """See Topology: it has what it made."""
-        found: np.ndarray = self._data[kind].get()
-        return found
+        return self._data[kind].get()

@@ -10,7 +10,7 @@ from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 EDGES_OF_TETRAHEDRON: list[tuple[int, ...]] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 FACES_OF_TETRAHEDRON = [(1, 2, 3), (0, 3, 2), (1, 3, 0), (0, 2, 1)]
-"""In SOFA's order, normals pointing out of a tetrahedron of positive volume."""
+"""SOFA's order; the normals point out of a tetrahedron of positive volume."""
 EDGES_OF_TRIANGLE = [(1, 2), (2, 0), (0, 1)]
 EDGES_OF_QUAD = [(1, 2), (2, 3), (3, 0), (0, 1)]
 EDGES_OF_HEXAHEDRON = [
@@ -22,15 +22,15 @@ QUADS_OF_HEXAHEDRON = [
 
 
 def unique_parts(elements: np.ndarray, parts: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Parts of the elements, each once, in order of first appearance."""
+    """Return the distinct parts of the elements, in order of first appearance."""
     return first_of_each(elements[:, parts].reshape(-1, len(parts[0])))[0]
 
 
 def first_of_each(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (n, k) that differ in their numbers, whatever the order of these within a row.
+    """Return the distinct rows of (n, k), regardless of the order of numbers in a row.
 
     Returns:
-        The first of each kind, in order, shape (m, k), and how many there are of it, shape (m,).
+        The first row of each kind, in order, shape (m, k), and the number of each kind, shape (m,).
     """
     _, first, counts = np.unique(
         np.sort(rows, axis=1), axis=0, return_index=True, return_counts=True
@@ -40,7 +40,7 @@ def first_of_each(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def smallest_first(rows: np.ndarray) -> np.ndarray:
-    """Each row turned until its smallest number stands first."""
+    """Rotate each row until its smallest number is first."""
     width = rows.shape[1]
     return np.take_along_axis(
         rows, (rows.argmin(axis=1)[:, None] + np.arange(width)) % width, axis=1
@@ -48,16 +48,16 @@ def smallest_first(rows: np.ndarray) -> np.ndarray:
 
 
 def faces_of_tetrahedra(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The faces, each once, as SOFA lists them: of the first tetrahedron, smallest vertex first.
+    """Return the distinct faces as in SOFA: of the first tetrahedron, smallest vertex first.
 
     Returns:
-        Triangles (n, 3), and how many tetrahedra each belongs to (n,).
+        Triangles (n, 3), and the number of tetrahedra of each (n,).
     """
     return first_of_each(smallest_first(tetrahedra[:, FACES_OF_TETRAHEDRON].reshape(-1, 3)))
 
 
 def _listed_faces(tetrahedra: np.ndarray) -> np.ndarray:
-    """The faces (n, 3), each once; in SOFA again if a further tetrahedron turns one so, too."""
+    """Return the distinct faces (n, 3); SOFA repeats those that tetrahedra orient alike."""
     if not keeps_sofa_defects():
         return faces_of_tetrahedra(tetrahedra)[0]
     faces = smallest_first(tetrahedra[:, FACES_OF_TETRAHEDRON].reshape(-1, 3))
@@ -68,12 +68,12 @@ def _listed_faces(tetrahedra: np.ndarray) -> np.ndarray:
 
 
 def faces_of_hexahedra(hexahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The faces, each once, likewise: quads (n, 4), and how many hexahedra each belongs to (n,)."""
+    """Return the distinct faces, quads (n, 4), and the number of hexahedra of each (n,)."""
     return first_of_each(smallest_first(hexahedra[:, QUADS_OF_HEXAHEDRON].reshape(-1, 4)))
 
 
 def boundary_triangles(tetrahedra: np.ndarray) -> np.ndarray:
-    """The faces of one tetrahedron only, as SOFA lists them, shape (n, 3)."""
+    """Return the faces of one tetrahedron only, as SOFA lists them, shape (n, 3)."""
     triangles, counts = faces_of_tetrahedra(tetrahedra)
     return triangles[counts == 1]
 
@@ -96,4 +96,4 @@ OWNERS: dict[str, list[dict[str, Callable[[np.ndarray], np.ndarray]]]] = {
         },
     ],
 }
-"""How SOFA lists what is derived, and of what: the first owners of which there are some."""
+"""SOFA's derivation of each kind, from the first group in which there are elements."""

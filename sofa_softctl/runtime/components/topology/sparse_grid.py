@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.components.loader.by_ending import loaded
-from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
+from sofa_softctl.runtime.components.loader.by_ending import load_mesh
+from sofa_softctl.runtime.components.topology.mesh_topology import GeneratedTopology
 from sofa_softctl.runtime.core.data.types import Bool, Counts, Int, Real, Text, UInt, Vector
 from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize
 
-MOST_CELLS = 10_000_000
-"""A grid above it is taken for a mistake: half a minute of work, and some GB."""
+CELLS_MAX = 10_000_000
+"""A larger grid is taken for a mistake: it costs half a minute and some GB."""
 
 
-class SparseGridTopology(MadeTopology):
-    """Hexahedra of a regular grid, where a surface meets them (first) or encloses them.
+class SparseGridTopology(GeneratedTopology):
+    """Hexahedra of a regular grid that a surface meets (first) or encloses.
 
-    The surface is that of the file, or `position` with `triangles` and `quads`, which a link to a
-    loader gives (`src="@loader"`). After init there are the grid's vertices and hexahedra alone; in
-    SOFA the surface's triangles and quads stay, which name other vertices. In cells that the
-    surface meets a HexahedronFEMForceField takes half the stiffness, unless `fillWeighted` is off.
+    The surface comes from the file, or from `position` with `triangles` and `quads`, which a link
+    to a loader gives (`src="@loader"`). After init only the grid's vertices and hexahedra
+    remain; in SOFA the surface's triangles and quads stay, which name other vertices. A
+    HexahedronFEMForceField halves the stiffness of cells that the surface meets (`fillWeighted`).
 
     Source: Nesme, Payan, Faure 2006; SOFA's component of the same name.
     """
@@ -33,11 +33,7 @@ class SparseGridTopology(MadeTopology):
     )
     n = Counts(3, [2, 2, 2], "Vertices along each direction, from 2 on.", follows="start")
     min = Vector(
-        3,
-        [0.0, 0.0, 0.0],
-        "One corner; by default around the surface.",
-        unit="length",
-        follows="start",
+        3, [0.0] * 3, "One corner; by default around the surface.", unit="length", follows="start"
     )
     max = Vector(3, [0.0, 0.0, 0.0], "The opposite corner.", unit="length", follows="start")
     cellWidth = Real(
@@ -56,55 +52,57 @@ class SparseGridTopology(MadeTopology):
     convolutionSize = UInt(0, "Unused: files of voxels are not read.")
 
     def init(self) -> None:
-        """Make the grid.
+        """Generate the grid.
 
         Raises:
-            SceneError: no surface, or one that cannot be read, or n or the box make no grid.
+            SceneError: No surface, or one that cannot be read, or n or the box is not valid.
         """
         self.make_ready()
 
     def cells_at(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The hexahedron of each point, and the coordinates there, 0 to 1 inside.
+        """Return the hexahedron of each point and the coordinates in it, 0 to 1 inside.
 
-        Points outside all get the one of nearest center that the surface meets, as in SOFA.
+        Points outside of all get the boundary hexahedron with the nearest center, as in SOFA.
 
         Args:
             points: Shape (k, 3).
         """
         steps = self._cells.steps(points)
-        place = np.floor(steps).astype(np.int64)
-        within = ((place >= 0) & (place < self._cells.counts)).all(axis=1)
-        found = np.full(len(points), -1)
-        found[within] = self._hexahedron_of[self._cells.numbers(place[within])]
-        inner = steps - place
+        index = np.floor(steps).astype(np.int64)
+        is_inside = ((index >= 0) & (index < self._cells.counts)).all(axis=1)
+        hexahedra = np.full(len(points), -1)
+        hexahedra[is_inside] = self._hexahedron_of[self._cells.numbers(index[is_inside])]
+        inner = steps - index
         corners = self.position.get()[self.hexahedra.get()[:, [0, 6]]]
-        met = np.flatnonzero(self._kinds == BOUNDARY)
-        centers = corners[met].mean(axis=1)
-        for point in np.flatnonzero(found < 0):
-            if len(met):
+        boundary = np.flatnonzero(self._kinds == BOUNDARY)
+        centers = corners[boundary].mean(axis=1)
+        for point in np.flatnonzero(hexahedra < 0):
+            if len(boundary):
                 distances = np.linalg.norm(points[point] - centers, axis=1)
-                found[point] = met[distances.astype(np.float32).argmin()]  # ties as in SOFA
+                hexahedra[point] = boundary[
+                    distances.astype(np.float32).argmin()
+                ]  # ties as in SOFA
             else:
-                found[point] = 0
-            low, high = corners[found[point]]
+                hexahedra[point] = 0
+            low, high = corners[hexahedra[point]]
             inner[point] = (points[point] - low) / (high - low)
-        return found, inner
+        return hexahedra, inner
 
     def stiffness_factors(self) -> np.ndarray:
-        """By which the stiffness of each hexahedron is multiplied, shape (m,)."""
+        """Return the factor on the stiffness of each hexahedron, shape (m,)."""
         self.make_ready()
         return self._factors
 
-    def make(self) -> None:
-        """See MadeTopology: hexahedra alone."""
+    def generate(self) -> None:
+        """Generate hexahedra only."""
         points, triangles = self._surface()
         n, low, high = self._box(points)
         levels = self._levels()
         finest = (n - 1) * 2**levels + 1
-        if np.prod(finest - 1.0) > MOST_CELLS:
+        if np.prod(finest - 1.0) > CELLS_MAX:
             raise self.fault(
                 f"would have {np.prod(finest - 1.0):.3g} cells, with n = {finest.tolist()}; more "
-                f"than {MOST_CELLS:.0e} are taken for a mistake. Give a smaller n, a larger "
+                f"than {CELLS_MAX:.0e} are taken for a mistake. Give a smaller n, a larger "
                 "cellWidth or fewer nbVirtualFinerLevels."
             )
         cells = Cells(low, (high - low) / (finest - 1), finest - 1)
@@ -130,27 +128,27 @@ class SparseGridTopology(MadeTopology):
         self._kinds, self._factors = kinds[order], factors[order]
 
     def _surface(self) -> tuple[np.ndarray, np.ndarray]:
-        """Vertices (v, 3) and triangles (t, 3) that bound the grid."""
+        """Return the vertices (v, 3) and triangles (t, 3) of the surface."""
         name = self.filename.get()
         if name.lower().endswith((".raw", ".voxel")):
             raise self.fault(f"reads surfaces, not files of voxels such as '{name}'.")
-        source = loaded(self, self.filename) if name else self
+        source = load_mesh(self, self.filename) if name else self
         points: np.ndarray = source.position.get()
         triangles, quads = source.triangles.get(), source.quads.get()
-        every = np.concatenate([triangles, quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+        surface = np.concatenate([triangles, quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
         if not len(points):
             raise self.fault(
                 "needs a surface: a fileTopology, or position and triangles, such as those of "
                 "src='@loader'."
             )
-        if len(every) and not 0 <= every.min() <= every.max() < len(points):
+        if len(surface) and not 0 <= surface.min() <= surface.max() < len(points):
             raise self.fault(f"has a surface with a vertex that none of its {len(points)} is.")
         if not np.isfinite(points).all():
             raise self.fault("has a surface with a vertex that is not finite.")
-        return points.copy(), every
+        return points.copy(), surface
 
     def _box(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Vertices along each direction, and the two corners."""
+        """Return the vertices along each direction, and the two corners."""
         if not self.min.get().any() and not self.max.get().any():
             low, high = points.min(axis=0), points.max(axis=0)
             margin = (high - low) / 100.0  # on each side, as in SOFA
@@ -169,7 +167,7 @@ class SparseGridTopology(MadeTopology):
             if not 0.0 < width < np.inf:
                 raise self.fault(f"needs a cellWidth above 0, got {width:g}.")
             n = np.ceil((high - low) / width) + 1
-            if n.max() > MOST_CELLS:
+            if n.max() > CELLS_MAX:
                 raise self.fault(
                     f"would have {n.max():.3g} cells in a row: give a larger cellWidth."
                 )
@@ -184,7 +182,7 @@ class SparseGridTopology(MadeTopology):
         return levels
 
     def _fill(self, cells: Cells, order: np.ndarray) -> None:
-        """Set vertices and hexahedra, of these cells in this order."""
+        """Set vertices and hexahedra of these cells in this order."""
         position, hexahedra = cells.hexahedra(order)
         self._cells = cells
         self._hexahedron_of = np.full(int(np.prod(cells.counts)), -1)
@@ -195,5 +193,5 @@ class SparseGridTopology(MadeTopology):
             ("quads", np.empty((0, 4), np.int64)),
             ("hexahedra", hexahedra),
         ):
-            self._data[name].get()  # what it links to: what is set now counts
+            self._data[name].get()  # follow links first: the value set now must last
             self._data[name].set(value)

@@ -1,4 +1,4 @@
-"""Cameras: nothing is drawn, but scripts read where they are and where they look."""
+"""Cameras: nothing is drawn, but scripts read their positions and views."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sofa_softctl.runtime.kernels.mapping import rigid
 
 
 class BaseCamera(Inert):
-    """A camera of a GUI; of position, orientation and lookAt two are given, the third follows."""
+    """A camera of a GUI; two of position, orientation and lookAt determine the third."""
 
-    position = Vector(3, [0.0, 0.0, 0.0], "Place.", unit="length")
+    position = Vector(3, [0.0, 0.0, 0.0], "Position.", unit="length")
     orientation = Vector(4, [0.0, 0.0, 0.0, 1.0], "Quaternion; the camera looks along -z.")
-    lookAt = Vector(3, [0.0, 0.0, 0.0], "Where it looks.", unit="length")
-    distance = Real(0.0, "Distance to that.", unit="length")
+    lookAt = Vector(3, [0.0, 0.0, 0.0], "Point in the middle of the view.", unit="length")
+    distance = Real(0.0, "Distance to lookAt.", unit="length")
     fieldOfView = Real(45.0, "Angle of view from bottom to top.", unit="degree")
     zNear = Real(0.01, "Nearest distance drawn.", unit="length")
     zFar = Real(100.0, "Farthest distance drawn.", unit="length")
@@ -36,30 +36,30 @@ class BaseCamera(Inert):
     projectionMatrix = Vector(16, np.eye(4).ravel().tolist(), "Unused.")
 
     def init(self) -> None:
-        """Find what was not given of position, orientation and lookAt."""
-        given = {name for name in ("position", "orientation", "lookAt") if self._data[name].isSet()}
-        place, target = self.position.get(), self.lookAt.get()
-        if given == {"position", "lookAt"}:
-            self.distance.set(float(np.linalg.norm(target - place)))
-            self.orientation.set(_looking(place, target))
-        elif given == {"position", "orientation"}:
-            self.lookAt.set(self._at_distance(place))
-        elif given == {"lookAt", "orientation"}:
-            self.position.set(2.0 * target - self._at_distance(target))
+        """Compute the one of position, orientation and lookAt that is missing."""
+        names = {name for name in ("position", "orientation", "lookAt") if self._data[name].isSet()}
+        position, target = self.position.get(), self.lookAt.get()
+        if names == {"position", "lookAt"}:
+            self.distance.set(float(np.linalg.norm(target - position)))
+            self.orientation.set(_orientation_towards(position, target))
+        elif names == {"position", "orientation"}:
+            self.lookAt.set(self._point_ahead(position))
+        elif names == {"lookAt", "orientation"}:
+            self.position.set(2.0 * target - self._point_ahead(target))
 
     def bwdInit(self) -> None:
-        """Where less than two are given: look at the whole scene."""
+        """Look at the whole scene if less than two of the three are set."""
         names = ("position", "orientation", "lookAt")
         if sum(self._data[name].isSet() for name in names) < 2:
-            self._take_default_view()
+            self._set_default_view()
 
-    def _at_distance(self, place: np.ndarray) -> np.ndarray:
-        """The point before a camera at that place."""
-        ahead = np.array([[0.0, 0.0, -self.distance.get()]])
-        return place + rigid.rotated(self.orientation.get()[None, :], ahead)[0]
+    def _point_ahead(self, position: np.ndarray) -> np.ndarray:
+        """Return the point at `distance` before a camera at `position`."""
+        offset = np.array([[0.0, 0.0, -self.distance.get()]])
+        return position + rigid.rotated(self.orientation.get()[None, :], offset)[0]
 
-    def _take_default_view(self) -> None:
-        """Against gravity upright, before what the scene holds, three times its radius away."""
+    def _set_default_view(self) -> None:
+        """Look at the whole scene, upright against gravity, from three times its radius."""
         assert self._context is not None
         low, high = self._context.getRoot().bbox.get()
         if (low > high).any():
@@ -78,37 +78,37 @@ class BaseCamera(Inert):
 
     def reinit(self) -> None:
         """Look at `lookAt` again."""
-        self.orientation.set(_looking(self.position.get(), self.lookAt.get()))
+        self.orientation.set(_orientation_towards(self.position.get(), self.lookAt.get()))
 
     # -- SofaPython3's Sofa.Core.Camera ----------------------------------------------------------
 
     def rotate(self, turn: Any) -> None:
-        """Turn it by a quaternion in its own axes."""
-        turned = rigid.product(self.orientation.get()[None, :], np.array([turn], dtype=float))[0]
-        self.orientation.set(turned / np.linalg.norm(turned))
+        """Rotate the camera by a quaternion in its axes."""
+        q = rigid.product(self.orientation.get()[None, :], np.array([turn], dtype=float))[0]
+        self.orientation.set(q / np.linalg.norm(q))
 
     def setView(self, position: Any, orientation: Any) -> None:
-        """Put it somewhere."""
+        """Set position and orientation."""
         self.position.value, self.orientation.value = position, orientation
 
     def setDefaultView(self, gravity: Any = None) -> None:
-        """Before what the scene holds."""
+        """Look at the whole scene."""
         del gravity
-        self._take_default_view()
+        self._set_default_view()
 
     def getLookAtFromOrientation(self, position: Any, distance: float, turn: Any) -> list[float]:
-        """The point that a camera sees at a distance."""
-        ahead = rigid.rotated(np.array([turn], dtype=float), np.array([[0.0, 0.0, -distance]]))[0]
-        return (np.asarray(position, dtype=float) + ahead).tolist()
+        """Return the point that a camera sees at a distance."""
+        offset = rigid.rotated(np.array([turn], dtype=float), np.array([[0.0, 0.0, -distance]]))[0]
+        return (np.asarray(position, dtype=float) + offset).tolist()
 
     def getOrientationFromLookAt(self, position: Any, target: Any) -> list[float]:
-        """The quaternion of a camera that looks at a point, upright."""
-        return _looking(np.asarray(position, float), np.asarray(target, float)).tolist()
+        """Return the quaternion of an upright camera that looks at a point."""
+        return _orientation_towards(np.asarray(position, float), np.asarray(target, float)).tolist()
 
 
-def _looking(place: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Quaternion of a camera that looks from a place at a target, with y upward."""
-    back = place - target
+def _orientation_towards(position: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the quaternion of a camera that looks at a target, with y upward."""
+    back = position - target
     length = np.linalg.norm(back)
     back = back / length if length else np.array([0.0, 0.0, 1.0])
     right = np.cross([0.0, 1.0, 0.0], back)
@@ -131,7 +131,7 @@ class InteractiveCamera(BaseCamera):
 
 
 class RecordedCamera(BaseCamera):
-    """A camera that moves along a path in a GUI; it stands still here."""
+    """A camera that moves along a path in SOFA's GUI, and not at all here."""
 
     zoomSpeed = Real(250.0, "Unused.")
     panSpeed = Real(0.1, "Unused.")

@@ -1,4 +1,4 @@
-"""OglModel: a surface that would be drawn, where it is now."""
+"""OglModel: the present surface, which nothing draws."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.roles import DrawnModel
-from sofa_softctl.runtime.components.loader.by_ending import loaded
-from sofa_softctl.runtime.components.transform import spelt_out
+from sofa_softctl.runtime.components.loader.by_ending import load_mesh
+from sofa_softctl.runtime.components.transform import spell_out
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import (
     Bool,
@@ -32,26 +32,26 @@ from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 _FACTORS = ("GL_ZERO", "GL_ONE", "GL_SRC_ALPHA", "GL_ONE_MINUS_SRC_ALPHA")
 
 
-class _NormalsNow(DataContainer):
-    """Normals of the surface as it is now."""
+class _PresentNormals(DataContainer):
+    """Normals of the present surface."""
 
     __slots__ = ()
 
     @override
     def get(self) -> np.ndarray:
         if self.owner.updateNormals.get() or len(self._value) != self.owner.count:
-            self._value = self.owner.normals_now()
+            self._value = self.owner.compute_normals()
         return self._value
 
 
 class _Normals(Vectors):
-    data_class = _NormalsNow
+    data_class = _PresentNormals
 
 
 class VisualModel(DrawnModel):
-    """A surface; nobody draws it, but scripts read where it is.
+    """A surface that nothing draws, with positions for scripts.
 
-    Its vertices and faces are given, or read from `filename`, or those of the node's topology.
+    Its vertices and faces come from the scene, from `filename`, or from the node's topology.
     scale3d, rotation and translation act once, at init, in this order.
     """
 
@@ -60,9 +60,9 @@ class VisualModel(DrawnModel):
     enable = Bool(True, "Draw it.")
     restPosition = Vectors(3, [], "Vertices at rest.", unit="length")
     normal = _Normals(3, [], "Normals, by the areas of the faces around a vertex.")
-    initRestPositions = Bool(False, "Take the first vertices as those at rest.")
+    initRestPositions = Bool(False, "Store the first vertices as restPosition.")
     useNormals = Bool(True, "Unused: take the file's normals.", aliases=("normals",))
-    updateNormals = Bool(True, "Compute normals anew.")
+    updateNormals = Bool(True, "Recompute normals.")
     computeTangents = Bool(False, "Unused.")
     updateTangents = Bool(True, "Unused.")
     handleDynamicTopology = Bool(True, "Unused: the mesh does not change.")
@@ -70,7 +70,7 @@ class VisualModel(DrawnModel):
     keepLines = Bool(False, "Draw edges as well.")
     vertices = Vectors(3, [], "Vertices, where several are at one position.", unit="length")
     texcoords = Vectors(
-        2, [], "Texture coordinates; with a topology's faces at first those on a sphere."
+        2, [], "Texture coordinates; by default, with a topology's faces, on a sphere."
     )
     tangents = Vectors(3, [], "Unused.")
     bitangents = Vectors(3, [], "Unused.")
@@ -104,14 +104,14 @@ class VisualModel(DrawnModel):
             if any(key in values for key in keys):
                 unset = 1.0 if name == "scaleTex" else 0.0
                 values[name] = [float(values.pop(key, unset)) for key in keys]
-        super().__init__(*args, **spelt_out(values))
+        super().__init__(*args, **spell_out(values))
 
     def init(self) -> None:
-        """Find vertices and faces and put them in place."""
+        """Find vertices and faces, and transform them."""
         if self.filename.get():
             self._load()
         elif not (self.count and (self.triangles.isSet() or self.quads.isSet())):
-            self._take_topology()
+            self._copy_topology()
             if self.count and not len(self.texcoords.get()):
                 self.texcoords.set(_on_sphere(self.position.get() * self.scale3d.get()))
         factors, angles = self.scale3d.get(), self.rotation.get()
@@ -125,28 +125,28 @@ class VisualModel(DrawnModel):
 
     def _load(self) -> None:
         try:
-            loader = loaded(self, self.filename)
+            loader = load_mesh(self, self.filename)
         except SceneError as error:
             complain(self, error)
             return
         for name in ("position", "edges", "triangles", "quads"):
             self._data[name].set(loader._data[name].get().copy())
 
-    def _take_topology(self) -> None:
-        found: Any = self._links["topology"].getLinkedBase()
-        if found is None and self._context is not None:
-            found = self._context.find_upward("topology")
-        if found is None:
+    def _copy_topology(self) -> None:
+        topology: Any = self._links["topology"].getLinkedBase()
+        if topology is None and self._context is not None:
+            topology = self._context.find_upward("topology")
+        if topology is None:
             return
         if not self.count:
-            self.position.set(found.position.get().copy())
+            self.position.set(topology.position.get().copy())
         for name in ("edges", "triangles", "quads"):
-            faces = found.elements(name) if name != "edges" else found._data[name].get()
+            faces = topology.elements(name) if name != "edges" else topology._data[name].get()
             if not self._data[name].isSet():
                 self._data[name].set(np.array(faces))
 
-    def normals_now(self) -> np.ndarray:
-        """Normals of the vertices, shape (n, 3); zero where there is no face."""
+    def compute_normals(self) -> np.ndarray:
+        """Return the normals of the vertices, shape (n, 3); zero without faces."""
         x = self.position.get()
         normals = np.zeros((len(x), 3))
         for faces in (self.triangles.get(), self.quads.get()):
@@ -154,25 +154,25 @@ class VisualModel(DrawnModel):
             if not len(faces) or faces.max() >= len(x):
                 continue
             for k in range(width):
-                # In a quadrilateral each corner has a normal of its own.
-                here, after, before = (k, (k + 1) % 4, (k + 3) % 4) if width == 4 else (0, 1, 2)
-                a, b, c = (x[faces[:, corner]] for corner in (here, after, before))
+                # A quadrilateral has a separate normal at each corner.
+                around = (k, (k + 1) % 4, (k + 3) % 4) if width == 4 else (0, 1, 2)
+                a, b, c = (x[faces[:, corner]] for corner in around)
                 np.add.at(normals, faces[:, k], np.cross(b - a, c - a))
         lengths = np.linalg.norm(normals, axis=1, keepdims=True)
         return np.divide(normals, lengths, out=normals, where=lengths > 0.0)
 
 
 def _on_sphere(points: np.ndarray) -> np.ndarray:
-    """Longitude and latitude about the centre of the bounding box, from 0 to 1, shape (n, 2)."""
-    ways = points - 0.5 * (points.min(axis=0) + points.max(axis=0))
-    lengths = np.linalg.norm(ways, axis=1)
-    sines = np.divide(ways[:, 2], lengths, out=np.zeros(len(ways)), where=lengths > 0.0)
-    u = 0.5 + np.arctan2(ways[:, 1], ways[:, 0]) / (2.0 * np.pi)
+    """Return longitude and latitude about the bounding box's centre, 0 to 1, shape (n, 2)."""
+    offsets = points - 0.5 * (points.min(axis=0) + points.max(axis=0))
+    lengths = np.linalg.norm(offsets, axis=1)
+    sines = np.divide(offsets[:, 2], lengths, out=np.zeros(len(offsets)), where=lengths > 0.0)
+    u = 0.5 + np.arctan2(offsets[:, 1], offsets[:, 0]) / (2.0 * np.pi)
     return np.stack([u, 0.5 - np.arcsin(sines) / np.pi], axis=1)
 
 
 class OglModel(VisualModel):
-    """A surface in SOFA's OpenGL window; nobody draws it, but scripts read where it is."""
+    """A surface of SOFA's OpenGL window, with positions for scripts; nothing draws it."""
 
     aliases = ()
 
@@ -207,7 +207,7 @@ class OglShaderVisualModel(OglModel):
 
 
 class MergeVisualModels(OglModel):
-    """Several visual models as one: the vertices and faces of all, one after the other, at init."""
+    """Several visual models as one, which lists their vertices and faces in order at init."""
 
     aliases = ()
 
@@ -218,9 +218,9 @@ class MergeVisualModels(OglModel):
     input4 = LinkType("A model.", kind="visual")
 
     def init(self) -> None:
-        """Put them together."""
-        found: list[Any] = [self._links[name].getLinkedBase() for name in _INPUTS]
-        models = [model for model in found if model is not None]
+        """Join the models."""
+        linked: list[Any] = [self._links[name].getLinkedBase() for name in _INPUTS]
+        models = [model for model in linked if model is not None]
         starts = np.cumsum([0, *(model.count for model in models)])
         if models:
             points = np.concatenate([model.position.get() for model in models])

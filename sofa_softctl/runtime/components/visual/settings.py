@@ -1,4 +1,4 @@
-"""What a scene says about itself: plugins, folders of files, the version of SOFA."""
+"""Settings of a scene: plugins, folders of files, the version of SOFA."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _PLUGINS = """
     ModelOrderReduction STLIB
 """.split()
 """Plugins of SOFA v25.06 that scenes of robots name."""
-_MISSPELT = 0.9
-"""Similarity to the name of such a plugin, from 0 to 1, from which on a name looks misspelt."""
+_CUTOFF = 0.9
+"""Similarity to a plugin's name, from 0 to 1, above which a name looks misspelt [-]."""
 
 
 class RequiredPlugin(Inert):
-    """Names a plugin of SOFA that the scene needs there."""
+    """Names a plugin that the scene needs in SOFA."""
 
     pluginName = Texts([], "Plugin, or several.")
     suffixMap = Texts([], "Unused.")
@@ -56,56 +56,56 @@ class RequiredPlugin(Inert):
     loadedPlugins = Texts([], "The same plugins.")
 
     def init(self) -> None:
-        """Nothing to load; complain of names that look misspelt."""
+        """Warn of names that look misspelt; no plugin is loaded."""
         names = list(self.pluginName.get()) or [self.getName()]
         self.loadedPlugins.set(names)
         for name in names:
-            if name not in _PLUGINS and (close := nearest_names(name, _PLUGINS, cutoff=_MISSPELT)):
+            if name not in _PLUGINS and (close := nearest_names(name, _PLUGINS, cutoff=_CUTOFF)):
                 if name.lower() != close[0].lower().replace(".", ""):  # older versions wrote it so
                     problem = f"names the plugin '{name}'. Did you mean '{close[0]}'?"
                     complain(self, self.fault(problem))
 
 
-class _AddRepository(Inert):
-    """A folder in which files are looked for."""
+class _SearchFolder(Inert):
+    """A folder to search for files."""
 
-    path = Text("", "Folder; a relative one is meant from the working folder, and made absolute.")
+    path = Text("", "Folder; a path relative to the working folder becomes absolute.")
     paths = repository.data
-    _added = ""
-    """The folder, while files are looked for in it."""
+    _folder = ""
+    """The folder, while it is searched."""
 
     def added(self) -> None:
-        """Let loaders look there."""
+        """Add the folder to the search path."""
         folder = Path(self.path.get()).absolute()
         if not folder.is_dir():
             complain(self, self.fault(f"has the path '{folder}', which is no folder."))
             return
-        self._added = str(folder)
-        self.path.set(self._added)
-        self.paths.addLastPath(self._added)
+        self._folder = str(folder)
+        self.path.set(self._folder)
+        self.paths.addLastPath(self._folder)
 
     def cleanup(self) -> None:
-        """No longer look there."""
-        self.paths.removePath(self._added)
+        """Remove the folder from the search path."""
+        self.paths.removePath(self._folder)
 
 
-class AddDataRepository(_AddRepository):
+class AddDataRepository(_SearchFolder):
     """A folder with data."""
 
-    aliases = ("AddResourceRepository",)  # as STLIB calls it; SOFA had that name once
+    aliases = ("AddResourceRepository",)  # STLIB's name, formerly SOFA's
 
 
-class AddPluginRepository(_AddRepository):
+class AddPluginRepository(_SearchFolder):
     """A folder with plugins; nothing is loaded."""
 
     paths = repository.plugins
 
 
 class APIVersion(Inert):
-    """Version of SOFA for which the scene was written."""
+    """Version of SOFA of which the scene is."""
 
     level = Text("25.06", "Version.")
 
     def getApiLevel(self) -> str:
-        """The version."""
+        """Return the version."""
         return self.level.get()

@@ -17,7 +17,7 @@ FOLDED = Surface(
 
 def area(radius, along, vertex=0, **values):
     inside, shares = area_around(
-        FOLDED, vertex, radius, along=along, origin=FOLDED.x[vertex], **values
+        FOLDED, vertex, radius, along_edges=along, origin=FOLDED.x[vertex], **values
     )
     return dict(zip(inside.tolist(), shares.tolist(), strict=True))
 
@@ -58,7 +58,7 @@ FLAT = Surface(
 )
 def test_a_center_counts_from_its_place_on_the_surface(center, place):
     """In the triangle, on an edge, at a corner, on the side across."""
-    corners, along, away = FLAT.projected(np.array(center), 0)
+    corners, along, away = FLAT.project(np.array(center), 0)
     assert corners.tolist() == [0, 1, 2]
     assert away == pytest.approx(np.linalg.norm(np.subtract(center, place)))
     assert along == pytest.approx(np.linalg.norm(FLAT.x - place, axis=1))
@@ -66,7 +66,7 @@ def test_a_center_counts_from_its_place_on_the_surface(center, place):
 
 def test_shares_of_a_center_add_up_to_one():
     inside, shares = area_around(
-        FLAT, 0, 3.0, along=True, origin=FLAT.x[0], center=np.array([0.5, 0.5, 0.3])
+        FLAT, 0, 3.0, along_edges=True, origin=FLAT.x[0], center=np.array([0.5, 0.5, 0.3])
     )
     assert inside.tolist() == [0, 1, 2]
     assert shares[1] == pytest.approx(shares[2])
@@ -77,7 +77,7 @@ def test_shares_of_a_center_add_up_to_one():
 def test_straight_distances_are_those_from_the_vertex_next_to_the_center():
     """0, 2 and 2 from vertex 0, whatever the center's own place."""
     inside, shares = area_around(
-        FLAT, 0, 3.0, along=False, origin=FLAT.x[0], center=np.array([0.5, 0.2, 0.3])
+        FLAT, 0, 3.0, along_edges=False, origin=FLAT.x[0], center=np.array([0.5, 0.2, 0.3])
     )
     assert inside.tolist() == [0, 1, 2]
     assert shares == pytest.approx([0.6, 0.2, 0.2])
