@@ -8,7 +8,7 @@ from sofa_softctl.runtime.components.loader.by_ending import loaded
 from sofa_softctl.runtime.components.topology.mesh_topology import MadeTopology
 from sofa_softctl.runtime.core.data.types import Bool, Counts, Int, Real, Text, UInt, Vector
 from sofa_softctl.runtime.helper.message import complain
-from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize
+from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, VoxelGrid, coarser, voxelize
 
 MOST_CELLS = 10_000_000
 """A grid above it is taken for a mistake: half a minute of work, and some GB."""
@@ -107,7 +107,7 @@ class SparseGridTopology(MadeTopology):
                 f"than {MOST_CELLS:.0e} are taken for a mistake. Give a smaller n, a larger "
                 "cellWidth or fewer nbVirtualFinerLevels."
             )
-        cells = Cells(low, (high - low) / (finest - 1), finest - 1)
+        cells = VoxelGrid(low, (high - low) / (finest - 1), finest - 1)
         kinds = voxelize(points, triangles, cells)
         if not levels and self.onlyInsideCells.get():
             kinds[kinds == BOUNDARY] = OUTSIDE
@@ -118,7 +118,7 @@ class SparseGridTopology(MadeTopology):
         order = np.concatenate([np.flatnonzero(kinds == kind) for kind in (BOUNDARY, INSIDE)])
         for _ in range(levels):
             cells, kinds, factors = coarser(cells, kinds, factors)
-            i, j, k = cells.places().T
+            i, j, k = cells.indices().T
             order = np.lexsort((k, j, i))
             order = order[kinds[order] != OUTSIDE]
         if not len(order):
@@ -183,7 +183,7 @@ class SparseGridTopology(MadeTopology):
             raise self.fault(f"needs nbVirtualFinerLevels from 0 to 10, got {levels}.")
         return levels
 
-    def _fill(self, cells: Cells, order: np.ndarray) -> None:
+    def _fill(self, cells: VoxelGrid, order: np.ndarray) -> None:
         """Set vertices and hexahedra, of these cells in this order."""
         position, hexahedra = cells.hexahedra(order)
         self._cells = cells
