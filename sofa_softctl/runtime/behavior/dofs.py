@@ -55,7 +55,7 @@ class DofType:
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
         """Positions scaled, then turned about x, y and z in degrees, then shifted."""
-        return rigid.rotated(quaternion_zyx(angles), x * scale) + shift
+        return rigid.rotate_vectors(quaternion_zyx(angles), x * scale) + shift
 
     def linear(self, vector: np.ndarray) -> np.ndarray:
         """A velocity or force along a vector of space (3,), shape (deriv_size,)."""

@@ -15,7 +15,7 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.kernels.constraint.rows import Entries, times, weighed
+from sofa_softctl.runtime.kernels.constraint.rows import Entries, map_entries, times
 
 _FOLLOWERS = ("state", "visual")
 """Categories of what may follow, the first first."""
@@ -217,7 +217,7 @@ class Mapping(Component):
         Which ones they become depends on their rows and nodes alone, not on the directions.
         """
         if self.weighted:
-            pulled = [weighed(entries, *self.weights(k)) for k in range(len(self.drivers))]
+            pulled = [map_entries(entries, *self.weights(k)) for k in range(len(self.drivers))]
         else:
             pulled = [times(entries, self.jacobian(k)) for k in range(len(self.drivers))]
         return pulled

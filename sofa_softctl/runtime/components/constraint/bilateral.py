@@ -244,7 +244,7 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
         centre, turned = one[:, :3], one[:, 3:]
         if self._apart is not None:
             centre, turned = centre + self._apart[0], rigid.product(turned, self._apart[1])
-        turn = rigid.rotated(turned, rigid.rotation_vector(_turn(two[:, 3:], turned)))
+        turn = rigid.rotate_vectors(turned, rigid.rotation_vector(_turn(two[:, 3:], turned)))
         return np.hstack([two[:, :3] - centre, turn])
 
     @override

@@ -145,7 +145,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         turned = model.state.kind.difference(free, start)[:, 3:]
         if not keeps_sofa_defects():
             return before, before + np.cross(turned, before), before
-        arm = rigid.rotated(rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:])), before)
+        arm = rigid.rotate_vectors(
+            rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:])), before
+        )
         return before, before + np.cross(turned, arm) if self.in_velocities else arm, arm
 
     def _motion(self, side: int) -> np.ndarray:

@@ -79,7 +79,7 @@ class VonMisesOutputs(Component):
         found = stresses.von_mises(stresses.linear_stress(strain, lame))
         found[found < _NO_STRESS] = 0.0
         self.vonMisesPerElement.set(found)
-        nodes = stresses.at_nodes(found, self.elements, len(x))
+        nodes = stresses.mean_at_nodes(found, self.elements, len(x))
         self.vonMisesPerNode.set(nodes)
 
     def _sofa_strain(self, x: np.ndarray, F: np.ndarray) -> np.ndarray:

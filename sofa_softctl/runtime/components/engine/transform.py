@@ -21,7 +21,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vectors,
 )
 from sofa_softctl.runtime.helper.repository import path_near
-from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
+from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotate_vectors
 from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
 
 
@@ -66,7 +66,7 @@ class TransformEngine(Engine):
             return
         q = conjugate(q) / np.linalg.norm(q) if inverse else q  # as SOFA inverts
         every = np.tile(q, (len(places), 1))
-        places[:, :3] = rotated(every, places[:, :3])
+        places[:, :3] = rotate_vectors(every, places[:, :3])
         if places.shape[1] == 7:
             places[:, 3:] = product(every, places[:, 3:])
 

@@ -109,7 +109,7 @@ class RigidMapping(Mapping):
                 self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), 1))
         elif self.globalToLocalCoords.get() and not self.useX0.get():
             frame = self.parent.position.get()[self.body]
-            places = rigid.rotated(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
+            places = rigid.rotate_vectors(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
         else:
             places = x[:, :3].copy()
             if child.kind.name == "Rigid3":

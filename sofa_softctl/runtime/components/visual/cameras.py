@@ -56,7 +56,7 @@ class BaseCamera(Inert):
     def _at_distance(self, place: np.ndarray) -> np.ndarray:
         """The point before a camera at that place."""
         ahead = np.array([[0.0, 0.0, -self.distance.get()]])
-        return place + rigid.rotated(self.orientation.get()[None, :], ahead)[0]
+        return place + rigid.rotate_vectors(self.orientation.get()[None, :], ahead)[0]
 
     def _take_default_view(self) -> None:
         """Against gravity upright, before what the scene holds, three times its radius away."""
@@ -98,7 +98,9 @@ class BaseCamera(Inert):
 
     def getLookAtFromOrientation(self, position: Any, distance: float, turn: Any) -> list[float]:
         """The point that a camera sees at a distance."""
-        ahead = rigid.rotated(np.array([turn], dtype=float), np.array([[0.0, 0.0, -distance]]))[0]
+        ahead = rigid.rotate_vectors(
+            np.array([turn], dtype=float), np.array([[0.0, 0.0, -distance]])
+        )[0]
         return (np.asarray(position, dtype=float) + ahead).tolist()
 
     def getOrientationFromLookAt(self, position: Any, target: Any) -> list[float]:
