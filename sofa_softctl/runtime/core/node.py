@@ -89,7 +89,7 @@ class Node(GraphNode):
             for flag, value in flags.items()
         ]
         text = " ".join(shown)
-        message.deprecated(
+        message.warn_deprecated(
             self, f"{describe(scene_line())}: {text} is now said by VisualStyle(displayFlags=...)."
         )
         self.addObject("VisualStyle", displayFlags=text)
@@ -226,12 +226,12 @@ class Node(GraphNode):
 
     def createObject(self, kind: str, **values: Any) -> Component:
         """Old name of addObject."""
-        message.deprecated(self, f"{describe(scene_line())}: createObject is now addObject.")
+        message.warn_deprecated(self, f"{describe(scene_line())}: createObject is now addObject.")
         return self.addObject(kind, **values)
 
     def createChild(self, name: str, **values: Any) -> Node:
         """Old name of addChild."""
-        message.deprecated(self, f"{describe(scene_line())}: createChild is now addChild.")
+        message.warn_deprecated(self, f"{describe(scene_line())}: createChild is now addChild.")
         return self.addChild(name, **values)
 
     def removeChild(self, child: Node | str) -> Node:
