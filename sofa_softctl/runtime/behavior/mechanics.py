@@ -198,7 +198,7 @@ class Mass(Contribution):
         """
         raise self.fault(
             "is a mass whose derivative is not known; it is known of "
-            f"{factory.implementing(Mass, 'check_differentiable')}."
+            f"{factory.components_with_method(Mass, 'check_differentiable')}."
         )
 
     def scale(self, factor: float) -> None:
@@ -258,7 +258,7 @@ class ForceField(Contribution):
         """
         raise self.fault(
             "is a force field whose second derivative is not known; it is known of "
-            f"{factory.implementing(ForceField, 'check_differentiable')}."
+            f"{factory.components_with_method(ForceField, 'check_differentiable')}."
         )
 
     def step_term(self) -> StepTerm:
@@ -321,5 +321,5 @@ class ProjectiveConstraint(SingleStateComponent):
         """
         raise self.fault(
             "is a projective constraint whose derivative is not known; it is known of "
-            f"{factory.implementing(ProjectiveConstraint, 'check_differentiable')}."
+            f"{factory.components_with_method(ProjectiveConstraint, 'check_differentiable')}."
         )

@@ -164,7 +164,7 @@ class OdeSolver(Component):
         """
         raise self.fault(
             "is an integrator whose derivative is not known; it is known of "
-            f"{factory.implementing(OdeSolver, 'check_differentiable')}."
+            f"{factory.components_with_method(OdeSolver, 'check_differentiable')}."
         )
 
 

@@ -9,10 +9,10 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.scripted import Scripted
+from sofa_softctl.runtime.core.scripted import ScriptComponent
 
 
-class ForceFieldVec3d(Scripted, ForceField):
+class ForceFieldVec3d(ScriptComponent, ForceField):
     """SOFA's Sofa.Core.ForceFieldVec3d.
 
     A subclass overrides `addForce`, and, for the matrix of implicit integration, `addDForce` (used

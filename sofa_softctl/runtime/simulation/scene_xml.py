@@ -16,7 +16,7 @@ from xml.parsers import expat
 from sofa_softctl.base.source_line import at_line, describe, scene_line
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core import factory
-from sofa_softctl.runtime.core.node import DEEPEST, Node
+from sofa_softctl.runtime.core.node import DEPTH_MAX, Node
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.repository import in_folder, path_near
@@ -151,9 +151,9 @@ def _with_includes(element: Element, files: tuple[Path, ...], depth: int = 0) ->
         files: The files, each of which includes the next.
         depth: Elements around it in its file.
     """
-    if depth > DEEPEST:
+    if depth > DEPTH_MAX:
         where = describe((str(element.file), element.line))
-        raise SceneError(f"{where}: nodes are nested more than {DEEPEST} deep.")
+        raise SceneError(f"{where}: nodes are nested more than {DEPTH_MAX} deep.")
     children, element.children = element.children, []
     for child in children:
         if child.kind == "include":
