@@ -65,8 +65,6 @@ AMONG_THEMSELVES = {
 CIRCLES = (
     ("runtime.core", 11, "a node holds components, and a component knows its node"),
     ("runtime.core.data", 2, "a Data has a declaration, and a declaration makes Data"),
-    ("identification.fem", 6, "a problem has experiments, with effects and refinements of both"),
-    ("identification.mechanism", 6, "a problem has experiments, with effects and refinements"),
 )
 """Folder, most modules, and why: an object and what belongs to it, in one folder."""
 

@@ -18,6 +18,7 @@ from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
 from sofa_softctl.identification.mechanism.parts import Scaled, Spring
+from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability, identifiability
@@ -230,6 +231,7 @@ def _recovered(problem: LoopProblem, recording: Recording) -> float:
 def _adjoint_ratio(problem: LoopProblem, recording: Recording, repeats: int = 3) -> float:
     """Adjoint sweeps of one motion: springs in parallel that share their stiffness."""
     times, given = [], problem.experiment(recording).problem
+    assert isinstance(given, MechanismProblem)
     for count in (FEW, MANY):
         mechanism = _divided(problem.mechanism, count)
         experiment = replace(given, mechanism=mechanism).experiment(recording)

@@ -59,6 +59,10 @@ FIXED_OPTIONS = ("actuators", "effectors", "names", "contacts", "measured", "lea
 GOAL_TOLERANCE_RATIO = 0.01
 """Default distance to a goal that counts as reached, relative to the robot's size [-]."""
 
+GUIDING_WEIGHT_RATIO = 0.5
+"""Weight of an effector relative to the largest one, below which its goal guides the others and is
+not judged, as in planning [-]."""
+
 
 class InverseController(SceneController):
     """Finds the efforts of every step that bring effectors to goals, which may move.
@@ -115,8 +119,9 @@ class InverseController(SceneController):
             they count as reached [length], for all or one each; otherwise the run reports why and
             ends with status 3. Default: 1 % of the robot's size, the largest side of the box around
             the body that carries the effector as the scene starts (see `scene.body.body_size`).
-            math.inf: not judged, as effectors with the weight 0 are not. Axes with the weight 0 do
-            not count.
+            math.inf: not judged. One tolerance for all leaves out effectors with less than half of
+            the largest weight, whose goals guide the others. Axes with the weight 0 do not count.
+            A goal that moves until the end is judged in the mean over its motion, too.
 
     An effort is a force, torque or pressure in the scene's units, whatever dt and integrator are.
 
@@ -181,6 +186,7 @@ class InverseController(SceneController):
             self.search = options.instance(self, "search", search, SearchOptions)
         self.grasps = options.instances(self, "grasps", grasps, Grasp)
         self.goal_tolerance: Any = goal_tolerance
+        self.judges_all = np.ndim(np.asarray(goal_tolerance)) > 0  # a tolerance for each effector
         if goal_tolerance is not None:
             self.goal_tolerance = self._effector_numbers("goal_tolerance", goal_tolerance)
         if look_ahead is not None:
@@ -357,7 +363,9 @@ class InverseController(SceneController):
         if tolerance is None:
             sizes = [body_size(rows[0].getContext()) for rows in self.effectors]
             tolerance = GOAL_TOLERANCE_RATIO * np.array(sizes)
-        is_judged = self.weighted_axes.any(axis=1) & (tolerance > 0.0)
+        weight = self.weight.reshape(-1, 3).max(axis=1)
+        least = 0.0 if self.judges_all else GUIDING_WEIGHT_RATIO * weight.max()
+        is_judged = (weight > 0.0) & (weight >= least) & (tolerance > 0.0)
         return np.where(is_judged, tolerance, math.inf)
 
     @property
@@ -381,7 +389,8 @@ class InverseController(SceneController):
         goal = self.goals_at(time)
 
         tip, runner = rows.tip(), self.look_ahead_runner
-        target = limit_distance(tip, runner.offsets(goal - tip), runner.goal_distance)
+        offsets, counts = runner.offsets(goal - tip), self.weighted_axes
+        target = limit_distance(tip, offsets, runner.goal_distance, counts)
         self.keep(target=target, wanted=goal, last_time=start)
         self.outputs["goal"].value = goal
         self.keep(goal_counter=self.outputs["goal"].getCounter())

@@ -10,6 +10,7 @@ import pytest
 
 from sofa_softctl.inverse.aspects.objects import LostObjects
 from sofa_softctl.inverse.aspects.step_counts import StepCounts
+from sofa_softctl.inverse.goals.causes import group_limits
 from sofa_softctl.inverse.summary import summarise
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status, Verdict
@@ -20,7 +21,12 @@ UNITS = {"length": "mm", "time": "s", "force": "mN"}
 @pytest.fixture(autouse=True)
 def without_scene(monkeypatch):
     """Reasons that lie in the scene are asked of none."""
-    monkeypatch.setattr("sofa_softctl.inverse.goals.verdict.scene_reasons", lambda *args: [])
+    verdict = "sofa_softctl.inverse.goals.verdict"
+    monkeypatch.setattr(f"{verdict}.scene_reasons", lambda *args: [])
+    monkeypatch.setattr(
+        f"{verdict}.find_causes",
+        lambda controller, *args: (group_limits(controller.solution.active), False),
+    )
 
 
 def summed_up(
@@ -134,7 +140,7 @@ def test_a_goal_is_reached_within_its_tolerance(error, reached):
             {"CLOSEST_FEASIBLE": 1, "solved": 9},
             "the limits contradicted each other in 1 of 10 steps",
         ),
-        ({"search": [(math.inf, 0)] * 2}, "the search ended early in 2 steps"),
+        ({"search": [(math.inf, 0)] * 2}, "the search ended early in 2 of 2 steps"),
         ({"moving": True, "error": 1.5}, "still approaching, 0.39 length a step: run longer"),
         ({}, "what is best for one step may lead nowhere"),
     ],

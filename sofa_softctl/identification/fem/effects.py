@@ -11,8 +11,8 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.effects.selection import BOUNDS, new_effects
 from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.fem.experiment import FemExperiment
+from sofa_softctl.identification.fem.model import FemModel
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
-from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.scene.copies.step_model import (
     RayleighMass,
@@ -42,11 +42,11 @@ class FemEffect(Effect):
             self._extend_problem(experiment.problem), experiment.recording, experiment.frame
         )
 
-    def _extend_problem(self, problem: FemProblem) -> FemProblem:
+    def _extend_problem(self, problem: FemModel) -> FemModel:
         """Return the problem with the parameter in a separate scene, common to all recordings."""
         parameter = self.parameter
         assert isinstance(parameter, FemParameter)
-        problems_by_name: dict[str, FemProblem] = problem.__dict__.setdefault("_affected", {})
+        problems_by_name: dict[str, FemModel] = problem.__dict__.setdefault("_affected", {})
         if self.name not in problems_by_name:
             problems_by_name[self.name] = replace(
                 problem, parameters=(*problem.parameters, parameter)
@@ -54,7 +54,7 @@ class FemEffect(Effect):
         return problems_by_name[self.name]
 
 
-def fem_effects(problem: FemProblem) -> tuple[Effect, ...]:
+def fem_effects(problem: FemModel) -> tuple[Effect, ...]:
     """Return the effects on the scene of a problem that are not parameters already."""
     parameters = problem.derivative.parameters
     kinds = {type(parameter) for parameter in parameters}

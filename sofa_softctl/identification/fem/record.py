@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from sofa_softctl.errors import IdentificationError
-from sofa_softctl.identification.fem.problem import FemProblem
+from sofa_softctl.identification.fem.model import FemModel
 from sofa_softctl.identification.fem.sensing import sensing_of
 from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.record.record import Record, read_record
 
 
-def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -> Recording:
+def recording_of(problem: FemModel, path: str | Path, *, start: float = 0.0) -> Recording:
     """Return the recording that drives and sensors would have made of a run of the scene.
 
     Args:
@@ -32,7 +32,7 @@ def recording_of(problem: FemProblem, path: str | Path, *, start: float = 0.0) -
         raise IdentificationError(
             f"'{path}' ends at {record.time[-1]:g}: it has no samples from {start:g} on."
         )
-    model, sensing = problem.model, sensing_of(problem)
+    model, sensing = problem.model, sensing_of(problem.model, problem.sensors)
     states = model.step.system.states
     x = np.concatenate(
         [_channel(record, path, f"{s.getPathName()}.position")[later] for s in states], axis=1

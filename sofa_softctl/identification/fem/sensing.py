@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
@@ -12,9 +13,6 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.scene.copies.step_model import StepModel, StepOutputs
 from sofa_softctl.units import Units, symbol
-
-if TYPE_CHECKING:
-    from sofa_softctl.identification.fem.problem import FemProblem
 
 
 @dataclass(frozen=True)
@@ -148,6 +146,8 @@ class CavityVolume:
         return (Channel(self.name, symbol(units, "volume"), self.deviation),)
 
 
+Sensor = Marker | CableLength | CavityVolume
+
 ASIDE, FAR = 0.05, 0.5
 """Distances of a marker from the mesh, relative to its size, that are noted and refused [-]."""
 
@@ -164,15 +164,14 @@ class Sensing:
     """Channels of each marker, shape (n_markers, 3)."""
 
 
-def sensing_of(problem: FemProblem) -> Sensing:
-    """Outputs of the sensors of a problem.
+def sensing_of(model: StepModel, sensors: Sequence[Sensor]) -> Sensing:
+    """Return the outputs of the sensors of a scene.
 
     Raises:
         IdentificationError: A marker has neither `at` nor `state`, or both.
         SceneError: A node, cable or cavity is not in the scene.
     """
-    model = problem.model
-    markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
+    markers = [sensor for sensor in sensors if isinstance(sensor, Marker)]
     points = [
         sparse.csr_array((0, model.step.size)),
         *(_point(model, marker) for marker in markers),
@@ -180,7 +179,7 @@ def sensing_of(problem: FemProblem) -> Sensing:
     places: list[int] = []
     xyz: list[list[int]] = []
     measured: list[Any] = []
-    for sensor in problem.sensors:
+    for sensor in sensors:
         if isinstance(sensor, Marker):
             xyz.append([len(places) + axis for axis in range(3)])
             places += [3 * (len(xyz) - 1) + axis for axis in range(3)]
@@ -202,18 +201,18 @@ def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
     return model.attached(np.array([marker.at]))
 
 
-def check_markers(problem: FemProblem) -> list[str]:
-    """Notes on markers off the mesh by more than a twentieth of its size.
+def check_markers(model: StepModel, sensors: Sequence[Sensor], units: Units | None) -> list[str]:
+    """Return notes on markers off the mesh by more than a twentieth of its size.
 
     Raises:
         IdentificationError: A marker is off by more than half of it.
     """
-    model, notes = problem.model, []
-    markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
+    notes = []
+    markers = [sensor for sensor in sensors if isinstance(sensor, Marker)]
     if not markers or not model.solids:
         return []
     weights = sparse.csr_array(sparse.vstack([_point(model, marker) for marker in markers]))
-    unit = symbol(problem.units, "length")
+    unit = symbol(units, "length")
     for marker, point, away in zip(
         markers, weights @ model.step.x0, model.outside(weights), strict=True
     ):

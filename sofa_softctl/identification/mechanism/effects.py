@@ -23,6 +23,7 @@ from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.mechanism import kernels
 from sofa_softctl.identification.mechanism.experiment import MechanismExperiment
 from sofa_softctl.identification.mechanism.mechanism import Mechanism
+from sofa_softctl.identification.mechanism.model import MechanismModel
 from sofa_softctl.identification.mechanism.parts import (
     Armature,
     Body,
@@ -31,7 +32,6 @@ from sofa_softctl.identification.mechanism.parts import (
     Point,
     Scaled,
 )
-from sofa_softctl.identification.mechanism.problem import MechanismProblem
 from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
 from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.identification.model.parameter import Parameter, starts
@@ -42,7 +42,7 @@ class MechanismEffect(Effect):
     """An effect that changes the problem of a mechanism."""
 
     @abstractmethod
-    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismModel) -> MechanismModel:
         """The problem with the effect."""
 
     def add_to(self, experiment: Experiment) -> Experiment:
@@ -60,7 +60,7 @@ class MechanismEffect(Effect):
             )
         return self.add_to_problem(experiment.problem).experiment(experiment.recording)
 
-    def _with(self, problem: MechanismProblem, **parts: Any) -> MechanismProblem:
+    def _with(self, problem: MechanismModel, **parts: Any) -> MechanismModel:
         """Return the problem with the parameter, and further parts of the mechanism."""
         mechanism = problem.mechanism
         parameters = (*mechanism.parameters, self.parameter)
@@ -77,7 +77,7 @@ class SignalEffect(MechanismEffect):
     """Name of the signal."""
 
     @override
-    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismModel) -> MechanismModel:
         parameters_by_signal = getattr(problem, self.kind)
         if self.channel in parameters_by_signal:
             raise IdentificationError(
@@ -96,7 +96,7 @@ class JointDamping(MechanismEffect):
     """Name of the joint."""
 
     @override
-    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismModel) -> MechanismModel:
         damper = Damper(self.joint, self.name)
         return self._with(problem, dampers=(*problem.mechanism.dampers, damper))
 
@@ -111,7 +111,7 @@ class JointFriction(MechanismEffect):
     """Speed below which it is viscous [rad / s] or [m / s]."""
 
     @override
-    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismModel) -> MechanismModel:
         friction = Friction(self.joint, self.name, self.speed)
         return self._with(problem, frictions=(*problem.mechanism.frictions, friction))
 
@@ -124,7 +124,7 @@ class JointArmature(MechanismEffect):
     """Name of the joint."""
 
     @override
-    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismModel) -> MechanismModel:
         armature = Armature(self.joint, self.name)
         return self._with(problem, armatures=(*problem.mechanism.armatures, armature))
 
@@ -139,7 +139,7 @@ class Payload(MechanismEffect):
     """Place in its axes [m]."""
 
     @override
-    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismModel) -> MechanismModel:
         body = Body(self.joint, self.name, self.at)
         return self._with(problem, bodies=(*problem.mechanism.bodies, body))
 
@@ -152,7 +152,7 @@ class JointMass(MechanismEffect):
     """Name of the joint."""
 
     @override
-    def add_to_problem(self, problem: MechanismProblem) -> MechanismProblem:
+    def add_to_problem(self, problem: MechanismModel) -> MechanismModel:
         return self._with(
             problem, bodies=[self._scale_mass(body) for body in problem.mechanism.bodies]
         )
@@ -163,7 +163,7 @@ class JointMass(MechanismEffect):
         return replace(body, mass=Scaled(self.name, body.mass, body.mass))
 
 
-def mechanism_effects(problem: MechanismProblem) -> tuple[Effect, ...]:
+def mechanism_effects(problem: MechanismModel) -> tuple[Effect, ...]:
     """Return all effects of a problem that are not parameters already."""
     effects = (
         *_on_sensors(problem),
@@ -174,7 +174,7 @@ def mechanism_effects(problem: MechanismProblem) -> tuple[Effect, ...]:
     return new_effects(effects, problem.parameters)
 
 
-def _on_sensors(problem: MechanismProblem) -> list[Effect]:
+def _on_sensors(problem: MechanismModel) -> list[Effect]:
     """Return the effects of recorded outputs, and offsets of coordinates of the feedback."""
     outputs = problem.channels
     fed = problem.feedback.channels if problem.feedback else ()
@@ -186,7 +186,7 @@ def _on_sensors(problem: MechanismProblem) -> list[Effect]:
     ]
 
 
-def _on_forces(problem: MechanismProblem) -> list[Effect]:
+def _on_forces(problem: MechanismModel) -> list[Effect]:
     channels = [force.channel for force in problem.forces]
     late = [channel.name for channel in channels if channel.name not in problem.delay]
     return [
@@ -201,7 +201,7 @@ def _hold(name: str) -> Parameter:
     return Parameter(f"hold.{name}", 0.0, "-", 0.0, 1.0, size=1.0)
 
 
-def _on_joints(problem: MechanismProblem) -> list[Effect]:
+def _on_joints(problem: MechanismModel) -> list[Effect]:
     """Damping, friction and armature; typical sizes act as much as inertia within a second."""
     mechanism, effects = problem.mechanism, list[Effect]()
     sliding = {joint.name: joint.sliding for joint in mechanism.joints}
@@ -225,7 +225,7 @@ def _inertias(mechanism: Mechanism) -> list[float]:
     return [float(inertia) or 1.0 for inertia in np.diag(L.vv)[mechanism.tree.joint]]
 
 
-def _on_masses(problem: MechanismProblem) -> list[Effect]:
+def _on_masses(problem: MechanismModel) -> list[Effect]:
     """Payloads, then relative changes of masses that are numbers."""
     bodies = problem.mechanism.bodies
     masses = [body.mass for body in bodies if isinstance(body.mass, int | float)]
@@ -242,7 +242,7 @@ def _on_masses(problem: MechanismProblem) -> list[Effect]:
     return [*payloads, *relative]
 
 
-def _payload_places(problem: MechanismProblem) -> dict[str, Sequence[float]]:
+def _payload_places(problem: MechanismModel) -> dict[str, Sequence[float]]:
     """Joints to the place of their payload, in their axes."""
     if problem.payload_at:
         return dict(problem.payload_at)

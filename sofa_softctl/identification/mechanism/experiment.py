@@ -17,6 +17,7 @@ from sofa_softctl.identification.data.sampling import check_steps
 from sofa_softctl.identification.effects.sensors import SensorDelay, is_evenly_spaced
 from sofa_softctl.identification.mechanism import adjoint
 from sofa_softctl.identification.mechanism.kernels.arrays import Drive
+from sofa_softctl.identification.mechanism.model import MechanismModel
 from sofa_softctl.identification.mechanism.refinements import refinements_of
 from sofa_softctl.identification.mechanism.signals import EquilibriumStart
 from sofa_softctl.identification.mechanism.start import Start, project_start, rest, settle
@@ -27,8 +28,6 @@ from sofa_softctl.identification.model.parameter import Parameter, starts
 from sofa_softctl.identification.model.recording import Recording
 
 if TYPE_CHECKING:
-    from sofa_softctl.identification.mechanism.problem import MechanismProblem
-    from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
     from sofa_softctl.identification.model.experiment import Effect
 
 REPORTED_PROJECTION_MIN = 1e-6
@@ -50,7 +49,7 @@ class MechanismExperiment(Experiment):
     inputs: tuple[Channel, ...]
     time: np.ndarray
 
-    def __init__(self, problem: MechanismProblem, recording: Recording) -> None:
+    def __init__(self, problem: MechanismModel, recording: Recording) -> None:
         self.problem = problem
         self.recording = recording
         self.name = recording.name
@@ -157,10 +156,8 @@ class MechanismExperiment(Experiment):
         """Return the changed experiment, with the same gains of a feedback."""
         return MechanismExperiment(self.problem, change(self.recording))
 
-    def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> UnknownInputs | None:
+    def with_unknown_inputs(self, planned_at: np.ndarray | None = None) -> Experiment | None:
         """Return the experiment with unknown forces; None unless they cover the feedback."""
-        from sofa_softctl.identification.mechanism.unknown_inputs import UnknownInputs
-
         noisy = [force for force in self.problem.forces if force.channel.deviation > 0.0]
         fed = self.problem.feedback
         if not noisy:
@@ -170,13 +167,13 @@ class MechanismExperiment(Experiment):
         if fed and any(channel.deviation == 0.0 for channel in fed.channels):
             return None
         if planned_at is None or self.problem.from_feedback:
-            return UnknownInputs(self)
+            return self.problem.with_unknown_inputs(self)
         planned = replace(self.recording, outputs=self.outputs(planned_at))
-        return UnknownInputs(MechanismExperiment(self.problem, planned))
+        return self.problem.with_unknown_inputs(MechanismExperiment(self.problem, planned))
 
     def refinements(self) -> tuple[Refinement, ...]:
         """Return refinements by half the time step, and by the finer models of the problem."""
-        return refinements_of(self)
+        return refinements_of(self.problem, self.recording)
 
     @property
     @override
@@ -220,7 +217,7 @@ class MechanismExperiment(Experiment):
         even_ = is_evenly_spaced(self.time)
         return tuple(
             effect
-            for effect in self.problem.effects
+            for effect in self.problem.effects or ()
             if even_ or not isinstance(effect, SensorDelay)
         )
 

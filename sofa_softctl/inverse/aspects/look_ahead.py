@@ -293,7 +293,8 @@ class LookAheadRunner(StepAspect):
         controller = self.controller
         if self.tip is None:
             return 0.0
-        distance_before = np.linalg.norm(self.tip - controller.outputs["goal"].value, axis=1)
+        offset = (self.tip - controller.outputs["goal"].value) * controller.weighted_axes
+        distance_before = np.linalg.norm(offset, axis=1)
         return weighted_error(distance_before, self._weight) - self._error(controller)
 
     def _has_stalled(self, gained: float) -> bool:

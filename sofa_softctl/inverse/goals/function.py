@@ -54,17 +54,21 @@ def goals_at(goal: Callable[[float], Any], time: float, effectors: int, owner: s
     )
 
 
-def limit_distance(tip: np.ndarray, offset: np.ndarray, distance_max: float) -> np.ndarray:
+def limit_distance(
+    tip: np.ndarray, offset: np.ndarray, distance_max: float, counts: np.ndarray
+) -> np.ndarray:
     """Return targets at `offset` from the effectors, moved nearer if they are too far away.
 
     Args:
         tip: Position of each effector [length], shape (n_e, 3).
         offset: Vector from each effector to its goal [length], shape (n_e, 3).
-        distance_max: Largest distance of a target from its effector [length].
+        distance_max: Largest distance of a target from its effector, along the axes that count
+            [length].
+        counts: Axes that count, which are those with a weight, shape (n_e, 3).
     """
     if distance_max == math.inf:
         return tip + offset
-    distance = np.linalg.norm(offset, axis=1, keepdims=True)
+    distance = np.linalg.norm(offset * counts, axis=1, keepdims=True)
     return tip + offset * np.minimum(1.0, distance_max / np.maximum(distance, 1e-300))
 
 
@@ -103,6 +107,9 @@ class GoalSettings:
     exchanged_ratio_max: float = 0.5
     """Distances of two effectors from each other's goals relative to those from their own, below
     which the goals may be exchanged [-]."""
+    reach_ratio_max: float = 1.5
+    """Distance of a goal from the clamp, relative to that of the body's farthest point, above which
+    the goal is out of reach: robots hardly stretch more [-]."""
     fixed_fraction_max: float = 0.5
     """Fraction of fixed nodes of a body, above which the clamp may be too large [-]."""
 
@@ -131,8 +138,17 @@ def scene_reasons(
     x = np.asarray(body.getMechanicalState().rest_position.value)[:, :3]
     nearest = float(np.linalg.norm(x - goal, axis=1).min(initial=np.inf))
     unit = far_goal(start, goal, size)
+    fixed = fixed_nodes(body)
+    held = x[sorted(fixed)]
+    reach = float(_distances(x, held).max(initial=0.0)) if len(held) else math.inf
+    from_clamp = float(_distances(goal[None], held).min(initial=math.inf))
     if unit is not None:
         reasons.append(f"effector '{node.getPathName()}' {unit}".rstrip("?"))
+    elif 0.0 < reach * CHECKS.reach_ratio_max < from_clamp < math.inf:
+        reasons.append(
+            f"goal {point(goal)} is out of reach: {from_clamp:.3g} from where "
+            f"'{body.getPathName()}' is held, whose farthest point is {reach:.3g} from there"
+        )
     elif distance > CHECKS.doubted_distance * size:
         if CHECKS.unit_ratio_max * distance < from_origin < CHECKS.relative_ratio_max * distance:
             reasons.append(
@@ -155,13 +171,21 @@ def scene_reasons(
                 f"effectors {effector} and {second} began {exchanged:.3g} in sum from each other's "
                 "goals, much nearer than from their own: are the goals exchanged"
             ]
-    fixed, total = fixed_nodes(body), len(x)
+    total = len(x)
     if CHECKS.fixed_fraction_max * total < len(fixed) < total:  # the start warns if all are fixed
         reasons.append(
             f"{len(fixed)} of {total} nodes of '{body.getPathName()}' are fixed: "
             "is the clamp too large"
         )
     return reasons
+
+
+def _distances(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return the distance of each point, shape (n, 3), to the nearest of some nodes [length]."""
+    from scipy.spatial import KDTree
+
+    distances: np.ndarray = KDTree(nodes).query(points)[0] if len(nodes) else np.zeros(0)
+    return distances
 
 
 def goal_warnings(controller: Any) -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from sofa_softctl.cli.app import main
 from sofa_softctl.inverse.controller import InverseController
-from sofa_softctl.inverse.goals.verdict import break_down_error
+from sofa_softctl.inverse.goals.causes import break_down_error
 from sofa_softctl.inverse.rows.effectors import add_effector
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
@@ -54,7 +54,10 @@ def test_a_goal_beside_the_curve_of_one_cable_is_not_reached_and_said_so(beam):
     """Not CLOSEST: at small dt inertia decides what a step finds."""
     goal, verdict = outcome(beam, cables=1, goal=[-5.0, 20.0, 90.0], steps=80)
     assert verdict is Verdict.NOT_REACHED
-    assert goal.reasons == ["these actuators find nothing closer, step by step"]
+    assert goal.reasons == [
+        "these actuators find nothing closer, step by step: 1 actuator for goals of 3 coordinates. "
+        "Give those that do not matter weight 0, or add actuators"
+    ]
 
 
 def test_an_energy_term_that_holds_back_is_named(beam):
@@ -130,7 +133,7 @@ def test_each_effector_may_have_a_tolerance_of_its_own(beam):
     options = {"points": points, "goal": goals, "weight": [1e-4, 1.0]}
     goal, verdict = outcome(beam, goal_tolerance=[math.inf, 20.0], **options)
     assert verdict is Verdict.REACHED and goal.tolerance == 20.0
-    goal, verdict = outcome(beam, goal_tolerance=20.0, **options)
+    goal, verdict = outcome(beam, goal_tolerance=[20.0, 20.0], **options)
     assert not goal.reached and "/beam/tip_0" in goal.verdict
 
 

@@ -1,0 +1,357 @@
+"""Causes of the error that remains at the goals, from the optimality of the last step.
+
+The step's problem is solved again with one restriction after the other removed: targets that were
+moved nearer, the energy term, limits, contacts. What each removal takes off the weighted error
+
+    e = |w (W_ea lam + W_ec lam_c + delta_e_free)|
+
+is the part of that restriction; what is left is orthogonal to all motions by the actuators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sofa_softctl.qpcc.problem.limits import ReachedLimit, limits_of, reached_limits
+from sofa_softctl.qpcc.problem.modes import SearchOptions
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.solve.solve import solve
+from sofa_softctl.qpcc.solve.tracking_qp import build_qp
+from sofa_softctl.status import Status
+
+
+@dataclass(frozen=True)
+class CauseSettings:
+    """Thresholds of the causes."""
+
+    effect_ratio_min: float = 1e-3
+    """Effect of a direction of effort on the effectors, at equal deformation energy and relative to
+    the strongest one, below which it has none: it would take enormous efforts [-]."""
+    energy_factor: float = 1e-4
+    """Factor on the energy term that nearly removes it, but lets it decide between efforts that are
+    equally good [-]."""
+    energy_max: float = 1e-6
+    """Largest weight of the energy that counts as removed [-]."""
+    limit_tolerance: float = 1e-7
+    """Distance to a limit that counts as reached, in units of the scaled QP, as in `solve`."""
+    multiplier_ratio_min: float = 0.05
+    """Multiplier of a limit relative to the largest one, below which it does not count [-]."""
+    names_max: int = 3
+    """Maximum number of actuators at a limit that a reason names, or one more."""
+    named_fraction_min: float = 0.2
+    """Fraction of the error from which a cause is named [-]."""
+    model_ratio_min: float = 0.5
+    """Error that the linear model predicts, relative to the actual one, below which the step went
+    elsewhere than predicted [-]."""
+    alone_ratio_max: float = 0.5
+    """Error of an effector without the goals of others, relative to that with them, below which the
+    other goals are what holds it back [-]."""
+
+
+SETTINGS = CauseSettings()
+
+
+@dataclass(frozen=True)
+class ErrorBreakdown:
+    """Remaining weighted error of a step, broken down by cause."""
+
+    error: float
+    """Weighted error of the solution [length]: the sum of the parts."""
+    nearer: float
+    """Part that targets at the goals would remove, see `goal_distance` [length]."""
+    energy: float
+    """Part that a much smaller `energy` would remove [length]."""
+    limits: float
+    """Part that would also be removed without limits [length]."""
+    contacts: float
+    """Part that would also be removed without contacts [length]."""
+    actuators: float
+    """Part that no effort removes: orthogonal to all motions by the actuators [length]."""
+    binding: tuple[ReachedLimit, ...]
+    """Limits with a multiplier, largest first."""
+    blocking: tuple[str, ...] = ()
+    """Contacts that the efforts to the goals would close, most first."""
+
+
+def break_down_error(
+    problem: InverseProblem,
+    effector_error: np.ndarray,
+    offset: np.ndarray,
+    search: SearchOptions | None = None,
+) -> ErrorBreakdown | None:
+    """Break the remaining error of a step down by cause, in the linearisation of this step.
+
+    Args:
+        problem: Problem of the step.
+        effector_error: Position minus target of its solution [length], shape (n_e,).
+        offset: Target minus goal [length], shape (n_e,): not zero if `goal_distance` has moved
+            the targets nearer.
+        search: Options of the search for contact modes.
+
+    Returns:
+        The parts, or None if the problem with little energy has no trustworthy solution.
+    """
+    options = search or SearchOptions()
+    weight = problem.effector_weight
+    total = float(np.linalg.norm(weight * (effector_error + offset)))
+    relaxed = replace(problem, delta_e_free=problem.delta_e_free + offset)
+    aimed = total
+    if offset.any():
+        aimed = _size(weight * solve(relaxed, search=options).effector_error)
+    energy = min(SETTINGS.energy_factor * problem.energy, SETTINGS.energy_max)
+    relaxed = replace(relaxed, energy=energy)
+    best = solve(relaxed, search=options)
+    if best.status is Status.HELD:
+        return None
+    residual = weight * best.effector_error
+    B = motions_by_effort(problem)
+    limited = _size(residual)
+    blocking: tuple[str, ...] = ()
+    if problem.contacts is None:
+        free = unlimited = _size(_unreachable(B, residual))
+        binding = _binding_limits(relaxed, best.effort, B.T @ residual)
+    else:
+        unlimited = _size(weight * solve(_without_limits(relaxed), search=options).effector_error)
+        blocking = _blocking(relaxed, B)
+        free = min(_size(_unreachable(B, weight * relaxed.delta_e_free)), unlimited)
+        binding = _reached(relaxed, best.effort, best.displacement)
+    return ErrorBreakdown(
+        error=total,
+        nearer=max(total - aimed, 0.0),
+        energy=max(aimed - limited, 0.0),
+        limits=max(limited - unlimited, 0.0),
+        contacts=max(unlimited - free, 0.0),
+        actuators=min(free, total),
+        binding=binding,
+        blocking=blocking,
+    )
+
+
+def _blocking(problem: InverseProblem, B: np.ndarray) -> tuple[str, ...]:
+    """Return the names of the contacts that the efforts to the goals would close most."""
+    contacts = problem.contacts
+    assert contacts is not None
+    residual = problem.effector_weight * problem.delta_e_free
+    effort = -np.linalg.lstsq(B, residual, rcond=SETTINGS.effect_ratio_min)[0]
+    starts = np.cumsum([0, *(3 if mu > 0.0 else 1 for mu in contacts.friction)])[:-1]
+    closing = -(contacts.W_ac.T @ (_natural_efforts(problem) * effort))[starts]
+    order = np.argsort(-closing, kind="stable")
+    least = SETTINGS.named_fraction_min * closing.max()
+    return tuple(dict.fromkeys(contacts.names[i] for i in order if closing[i] >= least > 0.0))
+
+
+def _size(vector: np.ndarray) -> float:
+    return float(np.linalg.norm(vector))
+
+
+def _without_limits(problem: InverseProblem) -> InverseProblem:
+    none: dict[str, Any] = {
+        f"{quantity}_{limit}": -np.inf if limit == "min" else np.inf
+        for quantity in ("effort", "displacement")
+        for limit in ("min", "max", "rate")
+    }
+    return replace(problem, **none)
+
+
+def motions_by_effort(problem: InverseProblem) -> np.ndarray:
+    """Return the weighted motions of the effector rows by natural efforts, shape (n_e, n_a)."""
+    B: np.ndarray = problem.effector_weight[:, None] * problem.W_ea * _natural_efforts(problem)
+    return B
+
+
+def _unreachable(B: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Return the part of a residual, shape (n_e,), that no effort removes."""
+    part: np.ndarray = (
+        residual - B @ np.linalg.lstsq(B, residual, rcond=SETTINGS.effect_ratio_min)[0]
+    )
+    return part
+
+
+def _natural_efforts(problem: InverseProblem) -> np.ndarray:
+    """Return the effort of a unit of deformation energy, shape (n_a,)."""
+    compliance = problem.W_aa.diagonal()
+    return np.asarray(1.0 / np.sqrt(np.where(compliance > 0.0, compliance, 1.0)))
+
+
+def _reached(
+    problem: InverseProblem, effort: np.ndarray, displacement: np.ndarray
+) -> tuple[ReachedLimit, ...]:
+    built = build_qp(problem)
+    margins = {
+        "effort": SETTINGS.limit_tolerance * built.effort_scale,
+        "displacement": SETTINGS.limit_tolerance * built.displacement_scale,
+    }
+    values = {"effort": effort, "displacement": displacement}
+    return tuple(reached_limits(problem.names, limits_of(problem), values, margins))
+
+
+def _binding_limits(
+    problem: InverseProblem, effort: np.ndarray, gradient: np.ndarray
+) -> tuple[ReachedLimit, ...]:
+    """Return the limits that balance the error's gradient in natural efforts, shape (n_a,)."""
+    from scipy.optimize import nnls
+
+    reached = _reached(problem, effort, problem.W_aa @ effort + problem.delta_a_free)
+    if not reached:
+        return ()
+    unit = _natural_efforts(problem)
+    normals = {"effort": np.eye(problem.n_a), "displacement": problem.W_aa}
+    rows = [limit.inward * unit * normals[limit.quantity][limit.actuator] for limit in reached]
+    N = np.array(rows).T  # (n_a, m)
+    N = N / np.maximum(np.linalg.norm(N, axis=0), 1e-300)
+    multiplier = nnls(N, gradient)[0]
+    order = np.argsort(-multiplier, kind="stable")
+    smallest = SETTINGS.multiplier_ratio_min * multiplier.max()
+    return tuple(reached[i] for i in order if multiplier[i] > smallest)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Motion at the end of a run, as far as the causes need it."""
+
+    distance: float
+    """Weighted error of all effectors [length]."""
+    is_approaching: bool
+    """True if the goal rests and the effector comes nearer, however slowly."""
+    is_at_rest: bool
+    """True if goal and effector are at rest: more steps change nothing."""
+    approach_text: str
+    """Text for a goal that is being approached."""
+
+
+def find_causes(controller: Any, motion: Motion, judged: np.ndarray) -> tuple[list[str], bool]:
+    """Return causes of the remaining error, the certain ones first; True if nothing is closer.
+
+    Args:
+        controller: InverseController after the run.
+        motion: Motion in its last steps.
+        judged: Indices of the effectors that count.
+    """
+    problem, solution = controller.problem, controller.solution
+    effects = (
+        problem.W_ea.reshape(*controller.weighted_axes.shape, -1).any(axis=2)
+        & controller.weighted_axes
+    ).any(axis=1)
+    unmoved = [controller.effector_names[i] for i in judged if not effects[i]]
+    if unmoved and problem.contacts is None:
+        return [
+            f"no actuator moves {join_names(unmoved)}: is it in the clamp, or on another body "
+            "than all actuators"
+        ], False
+    offset = (controller.target - controller.wanted).ravel()
+    parts = break_down_error(problem, solution.effector_error, offset, controller.search)
+    if parts is None:
+        return group_limits(solution.active), False
+    if parts.error < SETTINGS.model_ratio_min * motion.distance:
+        return [
+            "the last step moved it elsewhere than its linear model expected: try a smaller dt, "
+            "or limit effort_rate or goal_distance"
+        ], False
+    if text := _guiding_goals(controller, judged, parts):
+        return [text], False
+    return _texts(controller, parts, motion, judged)
+
+
+def _guiding_goals(controller: Any, judged: np.ndarray, parts: ErrorBreakdown) -> str:
+    """Return the cause if goals of small weight hold the others back, or ""."""
+    problem = controller.problem
+    weight = problem.effector_weight.reshape(-1, 3)
+    guiding = [i for i in range(len(weight)) if i not in judged and weight[i].any()]
+    if not guiding or not parts.error:
+        return ""
+    offset = (controller.target - controller.wanted).ravel()
+    without = weight.copy()
+    without[guiding] = 0.0
+    alone = replace(
+        problem,
+        delta_e_free=problem.delta_e_free + offset,
+        effector_weight=without.ravel(),
+    )
+    error = without.ravel() * solve(alone, search=controller.search).effector_error
+    present = without.ravel() * (controller.solution.effector_error + offset)
+    if _size(error) > SETTINGS.alone_ratio_max * _size(present):
+        return ""
+    names = join_names([controller.effector_names[i] for i in guiding])
+    return f"the goal of {names}, of small weight, holds it back: lower its weight"
+
+
+def _texts(
+    controller: Any, parts: ErrorBreakdown, motion: Motion, judged: np.ndarray
+) -> tuple[list[str], bool]:
+    energy, distance = controller.energy, controller.goal_distance
+    threshold = SETTINGS.named_fraction_min * parts.error
+    limits = "; ".join(group_limits([limit.text for limit in parts.binding]))
+    by_limits = parts.limits > threshold and bool(parts.binding)
+    active = set(controller.solution.active)
+    idle_rates = {limit.text for limit in parts.binding if limit.kind == "rate"} - active
+    if by_limits and (idle_rates or not active & {limit.text for limit in parts.binding}):
+        # limits of another solution
+        if np.any(controller.target != controller.wanted):
+            return [f"goal_distance={distance:g} holds it back: widen it"], False
+        if energy > 0.0:
+            return [f"energy={energy:g} holds it back: lower it"], False
+    by_rate = by_limits and any(limit.kind == "rate" for limit in parts.binding)
+    by_target = parts.nearer > threshold
+    if (by_rate or by_target) and motion.is_approaching:
+        option = f"goal_distance={distance:g}" if by_target else f"what is reached ({limits})"
+        return [f"{motion.approach_text}, or widen {option}"], False
+    is_final = motion.is_at_rest and not (by_rate or by_target)  # more steps change nothing
+    causes = [f"goal_distance={distance:g} holds it back: widen it"] if by_target else []
+    if by_limits:
+        text = "out of reach with these limits" if is_final else "these limits hold it back"
+        causes.append(f"{text} ({limits})")
+    if parts.contacts > threshold:
+        causes.append(f"contacts are in the way ({join_names(list(parts.blocking))})")
+    if parts.actuators > threshold:
+        causes.append(_actuators_text(controller, judged, is_final))
+    if parts.energy > threshold:
+        causes.append(f"energy={energy:g} holds it back: lower it")
+    return causes, is_final and by_limits and parts.energy <= threshold
+
+
+def _actuators_text(controller: Any, judged: np.ndarray, is_final: bool) -> str:
+    """Return why the actuators do not bring the effectors closer."""
+    problem = controller.problem
+    B, n_a = motions_by_effort(problem), problem.n_a
+    offset = (controller.target - controller.wanted).ravel()
+    residual = problem.effector_weight * (controller.solution.effector_error + offset)
+    together = _size(_unreachable(B, residual))
+    rows = np.arange(len(residual)).reshape(-1, 3)
+    alone = max(_size(_unreachable(B[rows[i]], residual[rows[i]])) for i in range(len(rows)))
+    if len(rows) > 1 and alone < SETTINGS.alone_ratio_max * together:
+        names = join_names(controller.effector_names)
+        return (
+            f"the goals of {names} contradict each other with these actuators: each alone could "
+            "be approached. Move one, or weigh one less"
+        )
+    text = "these actuators come no closer in one step"
+    if is_final:
+        text = "these actuators find nothing closer, step by step"
+    coordinates = int(controller.weighted_axes.sum())
+    if problem.contacts is None and n_a < coordinates:
+        actuators = "1 actuator" if n_a == 1 else f"{n_a} actuators"
+        text += (
+            f": {actuators} for goals of {coordinates} coordinates. Give those that do not matter "
+            "weight 0, or add actuators"
+        )
+    return text
+
+
+def group_limits(limits: Sequence[str]) -> list[str]:
+    """Group limits such as 'cable left: effort at its minimum' over actuators."""
+    names_by_kind: dict[str, list[str]] = {}
+    for limit in limits:
+        name, _, kind = limit.partition(": ")
+        names_by_kind.setdefault(kind, []).append(name)
+    return [f"{kind}: {join_names(names)}" for kind, names in names_by_kind.items()]
+
+
+def join_names(names: list[str]) -> str:
+    """Return the first names, and the number of the others."""
+    hidden = len(names) - SETTINGS.names_max
+    shown = names if hidden < 2 else names[: SETTINGS.names_max]
+    return ", ".join(shown) + (f" and {hidden} others" if hidden >= 2 else "")
