@@ -25,7 +25,9 @@ def carried_points(
     """
     state = entry.state if state is None else state
     known = id(state) in system.offset or id(state) in system.mapping_of
-    if not known or not all(mapping.weighted for mapping in mappings_above(state, system)):
+    if not known or not all(
+        mapping.has_constant_weights for mapping in mappings_above(state, system)
+    ):
         raise entry.fault(
             "hangs on something else than points of the robot's mesh, such as a body that turns, "
             "for which the derivatives of a step are not known."

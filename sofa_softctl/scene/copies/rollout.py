@@ -182,7 +182,7 @@ class CopiedScene:
         self.root = build_scene(recipe.create, recipe.values)
         keep_devices_closed(self.root)
         find_backend().Sofa.Simulation.init(self.root)  # type: ignore[attr-defined]
-        self._start = snapshot.take(self.root)
+        self._start = snapshot.take_snapshot(self.root)
 
     def twin(self, path: str) -> Any:
         """Return the object at a path of the scene."""
@@ -231,7 +231,7 @@ class SceneCopy(CopiedScene):
         """The present state of the scene that runs."""
         from sofa_softctl.runtime.simulation import snapshot
 
-        return snapshot.take(self.original)
+        return snapshot.take_snapshot(self.original)
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return work(self, *arguments)."""

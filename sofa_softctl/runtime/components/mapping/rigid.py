@@ -150,7 +150,7 @@ class RigidMapping(Mapping):
             np.add.at(out[:, 3:], self.body, force[:, 3:])
 
     @property
-    def weighted(self) -> bool:
+    def has_constant_weights(self) -> bool:
         """See Mapping: J turns with the body."""
         return False
 
