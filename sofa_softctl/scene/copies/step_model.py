@@ -24,6 +24,7 @@ from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.parameters import (
     MaterialParameter,
     Moduli,
+    ParameterDerivatives,
     PoissonRatio,
     RayleighMass,
     RayleighStiffness,
@@ -31,7 +32,6 @@ from sofa_softctl.runtime.derivatives.parameters import (
     RestModulus,
     StepParameter,
     StepResidual,
-    Sums,
     TotalMass,
 )
 from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative, Tangent
@@ -59,7 +59,7 @@ __all__ = [
     "Tangent",
     "RayleighMass",
     "RayleighStiffness",
-    "Sums",
+    "ParameterDerivatives",
     "TotalMass",
 ]
 
