@@ -47,7 +47,7 @@ INNER = {
     "bridge": "quantities|device registry protocol devices|config course link stream client .",
     "identification": "model data effects fitting uncertainty causes|design report mechanism|fem"
     " online",
-    "inverse": "rows goals aspects .",
+    "inverse": "rows aspects goals .",
     "learning": "task policy surrogates environments measuring training",
     "library": "ocp motions building|reduced playing",
     "qpcc": "problem pieces search solve examples",

@@ -19,15 +19,13 @@ from sofa_softctl.inverse.aspects.look_ahead import LookAhead, LookAheadRunner
 from sofa_softctl.inverse.aspects.objects import GraspedObjects, LostObjects
 from sofa_softctl.inverse.aspects.slack import Slack
 from sofa_softctl.inverse.aspects.step_counts import StepCounts
-from sofa_softctl.inverse.goals.function import goal_warnings, goals_at, has_state, limit_distance
+from sofa_softctl.inverse.goals.function import Goals, goal_warnings, limit_distance
 from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.options import (
     CONTACTS,
     checked_effectors,
-    checked_goal,
     checked_names,
     checked_solver,
-    fixed_goal,
     row_weights,
 )
 from sofa_softctl.inverse.preparation import prepare
@@ -171,8 +169,7 @@ class InverseController(SceneController):
         self.names = self.driven.names
         self.effort_min, self.effort_max = effort_min, effort_max
         self.displacement_min, self.displacement_max = displacement_min, displacement_max
-        self.goal_function: Any = checked_goal(self, goal, len(self.effectors))
-        self.goal_set: np.ndarray | None = None  # by a script, through the Data
+        self.goals = Goals(self, goal, len(self.effectors))
         self.energy: Any = energy
         self.weight = weight  # type: ignore[assignment]  # checked when it is set
         self.goal_distance: Any = goal_distance
@@ -197,6 +194,7 @@ class InverseController(SceneController):
         self.step_counts = StepCounts()
         self.lost = LostObjects(grasps=self.grasps)
         self.aspects: list[StepAspect] = [
+            self.goals,
             self.look_ahead_runner,
             *([] if self.measured is None else [self.measured]),
             self.slack,
@@ -207,7 +205,7 @@ class InverseController(SceneController):
         self.rows: Any = None  # ControlRows, from the first step on
         self.recorded = outputs.recorded_data(self.driven.quantities)
         outputs.add_data(self, self.driven.count, len(self.effectors))
-        self.goal_counter = self.outputs["goal"].getCounter()
+        self.goals.ignore_changes()
         self._reset_state()
 
     def _actuator_numbers(self, name: str, value: Any, allowed: options.NumberRange) -> Any:
@@ -237,7 +235,6 @@ class InverseController(SceneController):
         self.problem: InverseProblem | None = None
         self.solve_cpu = 0.0  # CPU time of the last solve [s]: a busy machine does not change it
         self.last_time = -math.inf
-        self.cached_goals: tuple[float, Any] = (math.nan, None)  # time and goals
         self.failed = False
         self.warned_of_other_rows = False
         for aspect in self.aspects:
@@ -245,11 +242,11 @@ class InverseController(SceneController):
 
     def reset(self) -> None:
         """Forget the last solution, all counts and warnings; a goal that was set stays."""
-        self._take_goal()
+        self.goals.begin()
         self._reset_state()
         self.driven.release()
         outputs.reset_data(self.outputs)
-        self.keep(goal_counter=self.outputs["goal"].getCounter())
+        self.goals.ignore_changes()
 
     @override
     def start_warnings(self) -> list[str]:
@@ -286,26 +283,19 @@ class InverseController(SceneController):
             "solution": self.solution,
             "last_time": self.last_time,
             "aspects": [aspect.snapshot() for aspect in self.aspects],
-            "goal": self.goal_function.snapshot() if has_state(self.goal_function) else None,
-            "goal_set": self.goal_set,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a `snapshot`."""
         self.solution = snapshot["solution"]
         self.last_time = snapshot["last_time"]
-        self.keep(cached_goals=(math.nan, None))
         for aspect, state in zip(self.aspects, snapshot["aspects"], strict=True):
             aspect.restore(state)
-        if has_state(self.goal_function):
-            self.goal_function.restore(snapshot["goal"])
-        self.keep(goal_set=snapshot["goal_set"], goal_counter=self.outputs["goal"].getCounter())
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an option while the scene runs, with the checks of the constructor."""
         if name == "goal" and callable(value) and not options.is_data(value):
-            function = checked_goal(self, value, len(self.effectors))
-            self.keep(goal_function=function, goal_set=None, cached_goals=(math.nan, None))
+            self.goals.follow(value)
         elif name in LIMITS:
             self.driven.options[name] = self._actuator_numbers(name, value, options.ANY)
         elif name in ("effort_rate", "motor_speed"):
@@ -327,26 +317,6 @@ class InverseController(SceneController):
             )
         else:
             super().__setattr__(name, value)
-
-    def _take_goal(self) -> None:
-        """Adopt the goal that a script has set in the Data `goal` since the last step."""
-        data = self.outputs["goal"]
-        if data.getCounter() != self.goal_counter:
-            goal = fixed_goal(self, data, len(self.effectors))
-            counter = data.getCounter()
-            self.keep(goal_set=goal, goal_counter=counter, cached_goals=(math.nan, None))
-
-    def goals_at(self, time: float) -> np.ndarray:
-        """Goal of each effector at a time [length], shape (n_e, 3).
-
-        The function is called once for each time: it may read from a device.
-        """
-        if time != self.cached_goals[0]:
-            goal = self.goal_set
-            if goal is None:
-                goal = goals_at(self.goal_function, time, len(self.effectors), self.getPathName())
-            self.keep(cached_goals=(time, goal))
-        return self.cached_goals[1]
 
     def _find_rows(self) -> ControlRows:
         if self.contacts != "forward":
@@ -382,18 +352,16 @@ class InverseController(SceneController):
         start = self.time.value
         if start < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
-        self._take_goal()
         for aspect in self.aspects:
             aspect.begin()
         time = start + self.dt.value
-        goal = self.goals_at(time)
+        goal = self.goals.at(time)
 
         tip, runner = rows.tip(), self.look_ahead_runner
         offsets, counts = runner.offsets(goal - tip), self.weighted_axes
         target = limit_distance(tip, offsets, runner.goal_distance, counts)
         self.keep(target=target, wanted=goal, last_time=start)
-        self.outputs["goal"].value = goal
-        self.keep(goal_counter=self.outputs["goal"].getCounter())
+        self.goals.show(goal)
 
     @pauses_on_error
     def onSolveConstraintSystemEndEvent(self, event: Any) -> None:

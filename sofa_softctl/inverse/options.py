@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import ProblemError, SceneError
-from sofa_softctl.inverse.goals.function import as_function
 from sofa_softctl.qp.solvers import find
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.control.system import row_count
@@ -73,45 +72,6 @@ def checked_names(controller: Any, names: Any, actuators: int) -> tuple[str, ...
     if len(set(names)) < len(names):
         options.raise_invalid_option(controller, "names", f"{expected}, all different", names)
     return tuple(names)
-
-
-def checked_goal(controller: Any, goal: Any, effectors: int) -> Any:
-    """Return the goal as a function of time; SceneError if it cannot be one."""
-    if callable(goal) and not hasattr(goal, "getPathName"):
-        return options.function(controller, "goal", goal, "goal(time)", 0.0)
-    if options.is_data(goal) or options.is_data_path(goal):
-        follow: Any = lambda time: _goal_from_data(controller, goal, effectors)  # noqa: E731
-        follow.source = goal
-        return follow
-    return as_function(fixed_goal(controller, goal, effectors))
-
-
-def fixed_goal(controller: Any, goal: Any, effectors: int) -> np.ndarray:
-    """Return the goal of each effector, shape (n, 3); SceneError if it is not one."""
-    points = options.as_floats(goal)
-    if (
-        points is None
-        or np.atleast_2d(points).shape != (effectors, 3)
-        or not np.isfinite(points).all()
-    ):
-        shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
-        expected = f"a point of shape {shapes}, or a function of time that returns one"
-        advice = "Give its position, such as state.position.value[0]." if _is_state(goal) else ""
-        options.raise_invalid_option(controller, "goal", expected, goal, advice)
-    return np.atleast_2d(points).copy()
-
-
-def _goal_from_data(controller: Any, goal: Any, effectors: int) -> np.ndarray:
-    """Return the present value of a Data; of rigid bodies their positions."""
-    data = options.find_data(controller, "goal", goal, "@/target/dofs.position")
-    value = options.as_floats(data)
-    if value is not None and value.ndim == 2:
-        value = value[:, :3]
-    return fixed_goal(controller, data if value is None else value, effectors)
-
-
-def _is_state(value: Any) -> bool:
-    return hasattr(value, "findData") and value.findData("position") is not None
 
 
 def row_weights(controller: Any, weight: Any, effectors: int) -> np.ndarray:

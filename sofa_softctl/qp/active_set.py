@@ -1,4 +1,22 @@
-"""Dual active-set method for small strictly convex QPs, compiled, with warm starts."""
+"""Dual active-set method for small strictly convex QPs, compiled, with warm starts.
+
+min 1/2 x^T H x + g^T x   s.t.   low <= (x, G x) <= high,      H = L L^T
+
+The method begins at the optimum without limits, x = -H^-1 g, and stays optimal for the limits that
+are active. While a limit is violated, the worst one, with normal n, is approached along
+
+    z = J_2 J_2^T n   (x moves),      r = R^-1 J_1^T n   (multipliers of the active limits fall)
+
+where J = [J_1 J_2] = L^-T Q and Q R = L^-1 N for the normals N of the active limits. The step is
+full if the limit is met, which then becomes active; it is partial if an active limit's multiplier
+reaches zero first, and that limit leaves. Each step is O(n^2): J and R are updated by Givens
+rotations. If z = 0 and no multiplier falls, the limits contradict each other.
+
+Warm starts: the state of an optimum is continued after limits have become narrower.
+
+Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
+quadratic programs".
+"""
 
 from __future__ import annotations
 

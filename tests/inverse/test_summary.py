@@ -21,10 +21,9 @@ UNITS = {"length": "mm", "time": "s", "force": "mN"}
 @pytest.fixture(autouse=True)
 def without_scene(monkeypatch):
     """Reasons that lie in the scene are asked of none."""
-    verdict = "sofa_softctl.inverse.goals.verdict"
-    monkeypatch.setattr(f"{verdict}.scene_reasons", lambda *args: [])
+    monkeypatch.setattr("sofa_softctl.inverse.goals.causes.scene_reasons", lambda *args: [])
     monkeypatch.setattr(
-        f"{verdict}.find_causes",
+        "sofa_softctl.inverse.goals.causes.find_causes",
         lambda controller, *args: (group_limits(controller.solution.active), False),
     )
 

@@ -66,7 +66,7 @@ def test_without_friction_on_the_floor_it_does_not_stay():
 def test_its_path_is_an_arc_along_which_the_box_never_drifts_sideways(turn):
     """It starts along x, ends at the given distance, and its centre moves where the box faces."""
     root = Session(SCENE, parameters={"turn": turn}).root
-    goal = root.inverse.goal_function
+    goal = root.inverse.goals.function
     times = np.linspace(0.3, 2.3, 2001)
     points = np.array([goal(time)[:3] for time in times])
     centre = points.mean(axis=1)

@@ -77,7 +77,7 @@ def test_its_points_are_led_as_on_a_rigid_ball_that_rolls_towards_the_goal(headi
         dofs.position.value = dofs.position.value * [-1.0, 1.0, -1.0] + aside
     top, front = (dofs.position.value[0] for dofs in points)
     assert [top, front] == [pytest.approx(aside + 40.0 * up), pytest.approx(aside - 40.0 * ahead)]
-    goal = session.root.inverse.goal_function(10.0)
+    goal = session.root.inverse.goals.function(10.0)
     assert goal[0] == pytest.approx(60.0 * ahead - 0.7 * up)
     way = 60.0 * ahead - aside + 5.0 * up
     way /= np.linalg.norm(way)

@@ -89,7 +89,7 @@ def test_its_goal_stops_after_the_distance_and_the_ground_goes_on(speed):
     """On after the distance by more than the ring is wide."""
     parameters = {"speed": speed, "distance": 60.0}
     root = Session(SCENES / "rolling_ring.py", parameters=parameters).root
-    goal, side = root.inverse.goal_function, np.sign(speed)
+    goal, side = root.inverse.goals.function, np.sign(speed)
     assert goal(2.3)[0] == pytest.approx(side * 40.0) and goal(9.0)[0] == side * 60.0
     assert (side * root.ground.dofs.position.value[:, 0]).max() > 60.0 + 2.0 * 20.0
 

@@ -102,7 +102,7 @@ def notes_on_partial_regions(
 
 @dataclass(frozen=True, eq=False)
 class FemModel(Problem):
-    """What an experiment knows of its problem; see `FemProblem`."""
+    """A FEM robot without its experiments, which hold it; see `FemProblem`."""
 
     name: str
     """Name in reports and messages."""

@@ -1,7 +1,14 @@
 """The likeliest inputs of a recorded mechanism, by Gauss-Newton steps along its motion.
 
-Each step is one sweep back and one forward over the linearised motion, see `kernels.smoother`: the
-time grows linearly with its length.
+Recorded forces u have errors e_k in each step, white with deviation sigma, and an equilibrium start
+has a shift s by the errors of the measured coordinates. Minimised is
+
+    sum_i |(y(t_i) - measured_i) / deviation|^2 + sum_k |e_k / sigma|^2
+
+over e and s, along the motion q(e, s) of the variational integrator. Each Gauss-Newton step is one
+sweep back and one forward over the linearised motion, see `kernels.smoother`: the time grows
+linearly with its length. New motions are steered to the old one, since open-loop ones may be
+unstable; the forces of the steering count as errors.
 """
 
 from __future__ import annotations
@@ -86,14 +93,14 @@ class InputSmoother:
     def __init__(self, experiment: MechanismExperiment) -> None:
         problem = experiment.problem
         self.experiment, self.problem = experiment, problem
-        self.own = () if problem.from_feedback else problem.compared
+        self.own_outputs = () if problem.from_feedback else problem.compared
         """Outputs without the coordinates of the feedback."""
         fed = problem.feedback.channels if problem.feedback else ()
-        self.outputs = (*self.own, *fed)
+        self.outputs = (*self.own_outputs, *fed)
         """All measured outputs."""
         self.deviations = np.array([output.deviation for output in self.outputs])
-        measured_outputs = experiment.recording.outputs[:, : len(self.own)]
-        self.seen = np.hstack([measured_outputs, experiment.fed_signals])
+        measured_outputs = experiment.recording.outputs[:, : len(self.own_outputs)]
+        self.measured = np.hstack([measured_outputs, experiment.fed_signals])
         """Measured outputs, NaN where missing, shape (n_t, n_y)."""
         forces = [force.channel for force in problem.forces]
         self.noisy = np.flatnonzero([force.deviation > 0.0 for force in forces])
@@ -102,8 +109,8 @@ class InputSmoother:
         drive, to_middles = experiment.drive_of(begin)
         self.forces = drive.u[:, self.noisy]
         """Recorded noisy forces, in the middle of each step, shape (K, m)."""
-        self.added = np.zeros_like(self.forces)
-        """Forces added to the recorded ones if data are simulated, shape (K, m)."""
+        self.simulated_errors = np.zeros_like(self.forces)
+        """Errors added to the recorded forces if data are simulated, shape (K, m)."""
         spread = [np.linalg.norm(W.sum(axis=0)) for W in to_middles[: len(forces)]]
         self.sigma = np.array(
             [forces[j].deviation * spread[j] / np.sqrt(experiment.steps) for j in self.noisy]
@@ -135,7 +142,7 @@ class InputSmoother:
             directions = feedback_drive.gain_u[feedback_drive.fed][:, self.noisy]
             errors = feedback_forces @ np.linalg.pinv(directions).T
         drive = base._replace(u=base.u.copy())
-        errors = errors - self.added
+        errors = errors - self.simulated_errors
         drive.u[:, self.noisy] += errors
         shift = np.zeros(self.shifts)
         # The same motion: simulated without the feedback, it may be unstable.
@@ -151,11 +158,13 @@ class InputSmoother:
             deviations: Noise of the outputs, then of the noisy forces of steps, shape (n_y + m,).
             random: Random generator.
         """
-        simulated, n_y = copy(self), self.seen.shape[1]
-        noise = deviations[:n_y] * random.standard_normal(self.seen.shape)
-        simulated.seen = self.sample @ motion.y + np.where(np.isfinite(self.seen), noise, np.nan)
+        simulated, n_y = copy(self), self.measured.shape[1]
+        noise = deviations[:n_y] * random.standard_normal(self.measured.shape)
+        simulated.measured = self.sample @ motion.y + np.where(
+            np.isfinite(self.measured), noise, np.nan
+        )
         errors = deviations[n_y:] * random.standard_normal(self.forces.shape)
-        simulated.added = self.added + motion.errors + errors
+        simulated.simulated_errors = self.simulated_errors + motion.errors + errors
         simulated.forces = self.forces + motion.errors + errors
         start = motion.start, motion.by_shift
         evaluated = simulated._evaluate(
@@ -207,7 +216,7 @@ class InputSmoother:
         """A motion with its outputs and its cost."""
         drive = self.experiment.with_gains(rho, drive)  # errors are amplified, too
         y, y_q, y_rho = self._read(rho, trajectory.q)
-        residuals = (self.sample @ y - self.seen) / self.deviations
+        residuals = (self.sample @ y - self.measured) / self.deviations
         cost = float(np.nansum(residuals**2) + np.sum((errors / self.sigma) ** 2))
         return SmoothedTrajectory(
             rho, shift, errors, drive, *start, trajectory, y, y_q, y_rho, cost
@@ -216,7 +225,7 @@ class InputSmoother:
     def _base(self, rho: np.ndarray) -> Drive:
         """Recorded forces, without the feedback."""
         drive, _ = self.experiment.drive_of(rho)
-        drive.u[:, self.noisy] += self.added
+        drive.u[:, self.noisy] += self.simulated_errors
         of_forces = drive.signal < drive.u.shape[1]
         return drive._replace(
             fed=drive.fed[:0],
@@ -230,10 +239,10 @@ class InputSmoother:
     def _start(self, rho: np.ndarray, shift: np.ndarray) -> tuple[Start, np.ndarray]:
         """The start, and q_0 by its shift."""
         errors = np.zeros((len(self.experiment.time), len(self.experiment.inputs)))
-        trajectory_from_feedback = len(self.problem.forces)
-        errors[0, trajectory_from_feedback : trajectory_from_feedback + len(shift)] = shift
+        first = len(self.problem.forces)  # column of the feedback's first coordinate
+        errors[0, first : first + len(shift)] = shift
         start, by_inputs = self.experiment.with_input_errors(errors).start_of(rho)
-        return start, by_inputs[:, trajectory_from_feedback : trajectory_from_feedback + len(shift)]
+        return start, by_inputs[:, first : first + len(shift)]
 
     def _read(self, rho: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Own outputs, then coordinates of the feedback, with derivatives, at the nodes."""
@@ -242,11 +251,11 @@ class InputSmoother:
         by_q[:, range(len(fed)), fed] = 1.0
         offset, by_rho = self.experiment.fed_offset(rho)
         coordinates = (q[:, fed] + offset, by_q, np.broadcast_to(by_rho, (m, *by_rho.shape)))
-        if not self.own:
+        if not self.own_outputs:
             return coordinates
-        own_outputs = self.problem.read(rho, q)
+        of_outputs = self.problem.read(rho, q)
         joined = [
-            np.concatenate(pair, axis=1) for pair in zip(own_outputs, coordinates, strict=True)
+            np.concatenate(pair, axis=1) for pair in zip(of_outputs, coordinates, strict=True)
         ]
         return joined[0], joined[1], joined[2]
 
@@ -269,7 +278,7 @@ class InputSmoother:
             mechanism.tree, rho, motion.drive, self.problem.dt, path.q, path.multipliers,
             self.noisy, *steps,
         )  # fmt: skip
-        residuals = self.sample @ motion.y - self.seen
+        residuals = self.sample @ motion.y - self.measured
         is_measured = np.isfinite(residuals)
         explicit = self.sample @ motion.y_rho.reshape(len(motion.y), -1)
         rows = np.concatenate(

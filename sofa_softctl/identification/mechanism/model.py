@@ -27,7 +27,7 @@ from sofa_softctl.identification.model.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class MechanismModel(Problem):
-    """What an experiment knows of its problem; see `MechanismProblem`."""
+    """A mechanism without its experiments, which hold it; see `MechanismProblem`."""
 
     name: str
     """Name in reports and messages."""

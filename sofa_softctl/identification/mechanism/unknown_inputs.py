@@ -89,7 +89,7 @@ class UnknownInputs(Experiment):
         nodes = np.unique(np.concatenate([smoother.at, steps]))
         self.time = experiment.time[0] + experiment.problem.dt * nodes
         self._rows = np.searchsorted(nodes, smoother.at), np.searchsorted(nodes, steps)
-        self.measured = self._table(smoother.seen, smoother.forces, np.nan)
+        self.measured = self._table(smoother.measured, smoother.forces, np.nan)
         self._last: SmootherStep | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class UnknownInputs(Experiment):
         motion, n = step.motion, step.x.shape[1] // 2
         by_rho = motion.y_rho + motion.y_q @ step.x[:, :n, 1:]
         sampled = self.smoother.sample @ by_rho.reshape(len(by_rho), -1)
-        shape = (len(self.smoother.seen), *by_rho.shape[1:])
+        shape = (len(self.smoother.measured), *by_rho.shape[1:])
         return self.outputs(rho), self._table(sampled.reshape(shape), step.u[:, :, 1:])
 
     def residuals_of_noise(
@@ -136,7 +136,7 @@ class UnknownInputs(Experiment):
         step = self._find_likeliest(rho)
         samples, n2 = step.samples, step.steps.A.shape[1]
         e = (
-            random.standard_normal((*self.smoother.seen.shape, draws))
+            random.standard_normal((*self.smoother.measured.shape, draws))
             * (samples.weight > 0.0)[..., None]
         )
         e_u = random.standard_normal((*step.motion.errors.shape, draws))
@@ -159,7 +159,7 @@ class UnknownInputs(Experiment):
             self._find_likeliest(rho).motion, deviations, random
         )
         simulated.measured = simulated._table(
-            simulated.smoother.seen, simulated.smoother.forces, np.nan
+            simulated.smoother.measured, simulated.smoother.forces, np.nan
         )
         simulated._last = simulated.smoother.linearise_trajectory(motion)
         return simulated

@@ -10,17 +10,22 @@ is the part of that restriction; what is left is orthogonal to all motions by th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from sofa_softctl.inverse.goals.function import CHECKS, far_goal
 from sofa_softctl.qpcc.problem.limits import ReachedLimit, limits_of, reached_limits
 from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.qpcc.solve.tracking_qp import build_qp
+from sofa_softctl.scene.graph.nodes import body_of, body_size
+from sofa_softctl.scene.plausibility.bodies import point
+from sofa_softctl.scene.plausibility.holding import fixed_nodes
 from sofa_softctl.status import Status
 
 
@@ -116,9 +121,9 @@ def break_down_error(
         binding = _binding_limits(relaxed, best.effort, B.T @ residual)
     else:
         unlimited = _size(weight * solve(_without_limits(relaxed), search=options).effector_error)
-        blocking = _blocking(relaxed, B)
+        blocking = _blocking_contacts(relaxed, B)
         free = min(_size(_unreachable(B, weight * relaxed.delta_e_free)), unlimited)
-        binding = _reached(relaxed, best.effort, best.displacement)
+        binding = _reached_limits(relaxed, best.effort, best.displacement)
     return ErrorBreakdown(
         error=total,
         nearer=max(total - aimed, 0.0),
@@ -131,7 +136,7 @@ def break_down_error(
     )
 
 
-def _blocking(problem: InverseProblem, B: np.ndarray) -> tuple[str, ...]:
+def _blocking_contacts(problem: InverseProblem, B: np.ndarray) -> tuple[str, ...]:
     """Return the names of the contacts that the efforts to the goals would close most."""
     contacts = problem.contacts
     assert contacts is not None
@@ -149,12 +154,12 @@ def _size(vector: np.ndarray) -> float:
 
 
 def _without_limits(problem: InverseProblem) -> InverseProblem:
-    none: dict[str, Any] = {
+    unlimited: dict[str, Any] = {
         f"{quantity}_{limit}": -np.inf if limit == "min" else np.inf
         for quantity in ("effort", "displacement")
         for limit in ("min", "max", "rate")
     }
-    return replace(problem, **none)
+    return replace(problem, **unlimited)
 
 
 def motions_by_effort(problem: InverseProblem) -> np.ndarray:
@@ -177,7 +182,7 @@ def _natural_efforts(problem: InverseProblem) -> np.ndarray:
     return np.asarray(1.0 / np.sqrt(np.where(compliance > 0.0, compliance, 1.0)))
 
 
-def _reached(
+def _reached_limits(
     problem: InverseProblem, effort: np.ndarray, displacement: np.ndarray
 ) -> tuple[ReachedLimit, ...]:
     built = build_qp(problem)
@@ -195,7 +200,7 @@ def _binding_limits(
     """Return the limits that balance the error's gradient in natural efforts, shape (n_a,)."""
     from scipy.optimize import nnls
 
-    reached = _reached(problem, effort, problem.W_aa @ effort + problem.delta_a_free)
+    reached = _reached_limits(problem, effort, problem.W_aa @ effort + problem.delta_a_free)
     if not reached:
         return ()
     unit = _natural_efforts(problem)
@@ -355,3 +360,74 @@ def join_names(names: list[str]) -> str:
     hidden = len(names) - SETTINGS.names_max
     shown = names if hidden < 2 else names[: SETTINGS.names_max]
     return ", ".join(shown) + (f" and {hidden} others" if hidden >= 2 else "")
+
+
+def scene_reasons(
+    controller: Any, effector: int, starts: np.ndarray, goals: np.ndarray
+) -> list[str]:
+    """Return reasons why a goal was not reached that lie in the scene, not in the motion.
+
+    Args:
+        controller: The InverseController.
+        effector: Index of the effector.
+        starts: Positions of the effectors after the first step [length], shape (n_e, 3).
+        goals: Goals of the effectors at the end [length], shape (n_e, 3).
+    """
+    start, goal = starts[effector], goals[effector]
+    node = controller.effectors[effector][0].getContext()
+    body, size = body_of(node), body_size(node)
+    if body is None:
+        return []
+    reasons = []
+    distance, from_origin = float(np.linalg.norm(goal - start)), float(np.linalg.norm(goal))
+    x = np.asarray(body.getMechanicalState().rest_position.value)[:, :3]
+    nearest = float(np.linalg.norm(x - goal, axis=1).min(initial=np.inf))
+    unit = far_goal(start, goal, size)
+    fixed = fixed_nodes(body)
+    held = x[sorted(fixed)]
+    reach = float(_distances(x, held).max(initial=0.0)) if len(held) else math.inf
+    from_clamp = float(_distances(goal[None], held).min(initial=math.inf))
+    if unit is not None:
+        reasons.append(f"effector '{node.getPathName()}' {unit}".rstrip("?"))
+    elif 0.0 < reach * CHECKS.reach_ratio_max < from_clamp < math.inf:
+        reasons.append(
+            f"goal {point(goal)} is out of reach: {from_clamp:.3g} from where "
+            f"'{body.getPathName()}' is held, whose farthest point is {reach:.3g} from there"
+        )
+    elif distance > CHECKS.doubted_distance * size:
+        if CHECKS.unit_ratio_max * distance < from_origin < CHECKS.relative_ratio_max * distance:
+            reasons.append(
+                f"goal {point(goal)} is {distance:.3g} from where effector '{node.getPathName()}' "
+                f"began, {point(start)}, and {from_origin:.3g} from the origin: is it given "
+                "relative to the effector"
+            )
+        elif nearest < CHECKS.other_node_ratio_max * distance:
+            reasons.append(
+                f"goal {point(goal)} is {nearest:.3g} from another part of '{body.getPathName()}', "
+                f"and {distance:.3g} from where effector '{node.getPathName()}' began: is it the "
+                "effector that is meant"
+            )
+    distances = np.linalg.norm(starts[:, None] - goals, axis=2)  # effector, goal
+    for second in range(len(starts)):
+        distance_sum = distances[effector, effector]
+        exchanged = distances[effector, second] + distances[second, effector]
+        if exchanged < CHECKS.exchanged_ratio_max * (distance_sum + distances[second, second]):
+            reasons = [
+                f"effectors {effector} and {second} began {exchanged:.3g} in sum from each other's "
+                "goals, much nearer than from their own: are the goals exchanged"
+            ]
+    total = len(x)
+    if CHECKS.fixed_fraction_max * total < len(fixed) < total:  # the start warns if all are fixed
+        reasons.append(
+            f"{len(fixed)} of {total} nodes of '{body.getPathName()}' are fixed: "
+            "is the clamp too large"
+        )
+    return reasons
+
+
+def _distances(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """Return the distance of each point, shape (n, 3), to the nearest of some nodes [length]."""
+    from scipy.spatial import KDTree
+
+    distances: np.ndarray = KDTree(nodes).query(points)[0] if len(nodes) else np.zeros(0)
+    return distances

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.inverse.aspects.aspect import StepAspect
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.control.options import as_floats, format_value
-from sofa_softctl.scene.graph.nodes import body_of, body_size
+from sofa_softctl.scene.graph.nodes import body_size
 from sofa_softctl.scene.plausibility.bodies import carried_goal, point
-from sofa_softctl.scene.plausibility.holding import fixed_nodes
 
 
 def as_function(goal: Callable[[float], Any] | Sequence[float] | np.ndarray) -> Any:
@@ -52,6 +53,121 @@ def goals_at(goal: Callable[[float], Any], time: float, effectors: int, owner: s
         f"The goal of {owner} at t = {time:.6g} must be finite, with shape {(effectors, 3)}; got "
         f"{format_value(value)}."
     )
+
+
+def checked_goal(controller: Any, goal: Any, effectors: int) -> Any:
+    """Return the goal as a function of time; SceneError if it cannot be one."""
+    if callable(goal) and not hasattr(goal, "getPathName"):
+        return options.function(controller, "goal", goal, "goal(time)", 0.0)
+    if options.is_data(goal) or options.is_data_path(goal):
+        follow: Any = lambda time: _goal_from_data(controller, goal, effectors)  # noqa: E731
+        follow.source = goal
+        return follow
+    return as_function(fixed_goal(controller, goal, effectors))
+
+
+def fixed_goal(controller: Any, goal: Any, effectors: int) -> np.ndarray:
+    """Return the goal of each effector, shape (n, 3); SceneError if it is not one."""
+    points = options.as_floats(goal)
+    if (
+        points is None
+        or np.atleast_2d(points).shape != (effectors, 3)
+        or not np.isfinite(points).all()
+    ):
+        shapes = "(3,)" if effectors == 1 else f"({effectors}, 3)"
+        expected = f"a point of shape {shapes}, or a function of time that returns one"
+        advice = "Give its position, such as state.position.value[0]." if _is_state(goal) else ""
+        options.raise_invalid_option(controller, "goal", expected, goal, advice)
+    return np.atleast_2d(points).copy()
+
+
+def _goal_from_data(controller: Any, goal: Any, effectors: int) -> np.ndarray:
+    """Return the present value of a Data; of rigid bodies their positions."""
+    data = options.find_data(controller, "goal", goal, "@/target/dofs.position")
+    value = options.as_floats(data)
+    if value is not None and value.ndim == 2:
+        value = value[:, :3]
+    return fixed_goal(controller, data if value is None else value, effectors)
+
+
+def _is_state(value: Any) -> bool:
+    return hasattr(value, "findData") and value.findData("position") is not None
+
+
+class Goals(StepAspect):
+    """Goals of a controller's effectors.
+
+    Args:
+        controller: The InverseController; its Data `goal` shows the goals of each step.
+        goal: As of InverseController.
+        count: Number of effectors.
+    """
+
+    def __init__(self, controller: Any, goal: Any, count: int) -> None:
+        self._controller, self._count = controller, count
+        self._seen = 0  # changes of the Data that are known
+        self.follow(goal)
+
+    def follow(self, goal: Any) -> None:
+        """Follow another goal from the next step on.
+
+        Raises:
+            SceneError: The goal is neither points, nor a function of time, nor a Data.
+        """
+        self.function: Any = checked_goal(self._controller, goal, self._count)
+        self._points: np.ndarray | None = None  # set by a script
+        self._cache: tuple[float, Any] = (math.nan, None)  # time and goals
+
+    @override
+    def begin(self) -> None:
+        """Adopt the goals that a script has set in the Data since the last step."""
+        data = self._data
+        if data.getCounter() != self._seen:
+            self._points = fixed_goal(self._controller, data, self._count)
+            self._cache = (math.nan, None)
+            self.ignore_changes()
+
+    def ignore_changes(self) -> None:
+        """Count the changes of the Data so far as known: no script made them."""
+        self._seen = self._data.getCounter()
+
+    def at(self, time: float) -> np.ndarray:
+        """Return the goal of each effector at a time [length], shape (n_e, 3).
+
+        The function is called once for each time: it may read from a device.
+        """
+        if time != self._cache[0]:
+            goal = self._points
+            if goal is None:
+                goal = goals_at(self.function, time, self._count, self._controller.getPathName())
+            self._cache = (time, goal)
+        return self._cache[1]
+
+    def show(self, goal: np.ndarray) -> None:
+        """Write the goals of a step to the Data."""
+        self._data.value = goal
+        self.ignore_changes()
+
+    @property
+    def _data(self) -> Any:
+        return self._controller.outputs["goal"]
+
+    @override
+    def forget(self) -> None:
+        """Forget the last evaluation; goals that a script has set stay."""
+        self._cache = (math.nan, None)
+
+    @override
+    def snapshot(self) -> Any:
+        return self._points, self.function.snapshot() if has_state(self.function) else None
+
+    @override
+    def restore(self, snapshot: Any) -> None:
+        self._points, state = snapshot
+        self._cache = (math.nan, None)
+        if has_state(self.function):
+            self.function.restore(state)
+        self.ignore_changes()
 
 
 def limit_distance(
@@ -117,84 +233,13 @@ class GoalSettings:
 CHECKS = GoalSettings()
 
 
-def scene_reasons(
-    controller: Any, effector: int, starts: np.ndarray, goals: np.ndarray
-) -> list[str]:
-    """Return reasons why a goal was not reached that lie in the scene, not in the motion.
-
-    Args:
-        controller: The InverseController.
-        effector: Index of the effector.
-        starts: Positions of the effectors after the first step [length], shape (n_e, 3).
-        goals: Goals of the effectors at the end [length], shape (n_e, 3).
-    """
-    start, goal = starts[effector], goals[effector]
-    node = controller.effectors[effector][0].getContext()
-    body, size = body_of(node), body_size(node)
-    if body is None:
-        return []
-    reasons = []
-    distance, from_origin = float(np.linalg.norm(goal - start)), float(np.linalg.norm(goal))
-    x = np.asarray(body.getMechanicalState().rest_position.value)[:, :3]
-    nearest = float(np.linalg.norm(x - goal, axis=1).min(initial=np.inf))
-    unit = far_goal(start, goal, size)
-    fixed = fixed_nodes(body)
-    held = x[sorted(fixed)]
-    reach = float(_distances(x, held).max(initial=0.0)) if len(held) else math.inf
-    from_clamp = float(_distances(goal[None], held).min(initial=math.inf))
-    if unit is not None:
-        reasons.append(f"effector '{node.getPathName()}' {unit}".rstrip("?"))
-    elif 0.0 < reach * CHECKS.reach_ratio_max < from_clamp < math.inf:
-        reasons.append(
-            f"goal {point(goal)} is out of reach: {from_clamp:.3g} from where "
-            f"'{body.getPathName()}' is held, whose farthest point is {reach:.3g} from there"
-        )
-    elif distance > CHECKS.doubted_distance * size:
-        if CHECKS.unit_ratio_max * distance < from_origin < CHECKS.relative_ratio_max * distance:
-            reasons.append(
-                f"goal {point(goal)} is {distance:.3g} from where effector '{node.getPathName()}' "
-                f"began, {point(start)}, and {from_origin:.3g} from the origin: is it given "
-                "relative to the effector"
-            )
-        elif nearest < CHECKS.other_node_ratio_max * distance:
-            reasons.append(
-                f"goal {point(goal)} is {nearest:.3g} from another part of '{body.getPathName()}', "
-                f"and {distance:.3g} from where effector '{node.getPathName()}' began: is it the "
-                "effector that is meant"
-            )
-    distances = np.linalg.norm(starts[:, None] - goals, axis=2)  # effector, goal
-    for second in range(len(starts)):
-        distance_sum = distances[effector, effector]
-        exchanged = distances[effector, second] + distances[second, effector]
-        if exchanged < CHECKS.exchanged_ratio_max * (distance_sum + distances[second, second]):
-            reasons = [
-                f"effectors {effector} and {second} began {exchanged:.3g} in sum from each other's "
-                "goals, much nearer than from their own: are the goals exchanged"
-            ]
-    total = len(x)
-    if CHECKS.fixed_fraction_max * total < len(fixed) < total:  # the start warns if all are fixed
-        reasons.append(
-            f"{len(fixed)} of {total} nodes of '{body.getPathName()}' are fixed: "
-            "is the clamp too large"
-        )
-    return reasons
-
-
-def _distances(points: np.ndarray, nodes: np.ndarray) -> np.ndarray:
-    """Return the distance of each point, shape (n, 3), to the nearest of some nodes [length]."""
-    from scipy.spatial import KDTree
-
-    distances: np.ndarray = KDTree(nodes).query(points)[0] if len(nodes) else np.zeros(0)
-    return distances
-
-
 def goal_warnings(controller: Any) -> list[str]:
     """Return warnings on goals far from their effectors, and on periods of a few steps.
 
     Goals with a state are not evaluated. A goal that raises is left to the first step.
     """
     texts = []
-    goal, dt = controller.goal_function, float(controller.dt.value)
+    goal, dt = controller.goals.function, float(controller.dt.value)
     period = getattr(goal, "period", math.inf)
     if isinstance(period, int | float) and period < CHECKS.period_steps_min * dt:
         texts.append(
@@ -211,8 +256,8 @@ def goal_warnings(controller: Any) -> list[str]:
         return texts
     try:
         time = float(controller.time.value) + dt
-        goals = controller.goals_at(time)
-        is_constant = np.array_equal(goals, controller.goals_at(time + CHECKS.later_steps * dt))
+        goals = controller.goals.at(time)
+        is_constant = np.array_equal(goals, controller.goals.at(time + CHECKS.later_steps * dt))
     except Exception:  # the user's code, or a wrong shape: the first step reports it
         return texts
     source = getattr(goal, "source", None)

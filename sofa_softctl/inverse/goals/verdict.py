@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.inverse.goals.causes import Motion, find_causes, group_limits
-from sofa_softctl.inverse.goals.function import scene_reasons
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status, Verdict
 from sofa_softctl.units import symbol
@@ -167,6 +165,8 @@ def judge(controller: Any, history: History) -> GoalSummary | None:
     else:
         verdict = "not reached"
         reasons, closest = _reasons(controller, course, tip[-1] - goal[-1], judged, unit)
+        from sofa_softctl.inverse.goals.causes import scene_reasons
+
         start = float(course.distances[0])
         if course.distance > CHECKS.progress_ratio_max * start:
             starts = history["tip"][0]
@@ -222,6 +222,8 @@ def _reasons(
         judged: Indices of the effectors that count.
         unit: Unit of length.
     """
+    from sofa_softctl.inverse.goals.causes import Motion, find_causes, group_limits
+
     solution, counts = controller.solution, controller.step_counts
     if solution is None:
         return ["no step was solved: constraints have no effect in this scene"], False
@@ -269,6 +271,8 @@ def _reasons(
 
 def _limits_of_run(controller: Any, steps: int) -> list[str]:
     """Return the limits that were reached in many steps of the run."""
+    from sofa_softctl.inverse.goals.causes import group_limits
+
     met = controller.step_counts.limits_met
     least = CHECKS.main_fraction_min * max(met.values(), default=0)
     names = [

@@ -1,4 +1,13 @@
-"""Dimensionless mechanics of a step with contacts."""
+"""Dimensionless mechanics of a step with contacts.
+
+With D = diag(1 / sqrt(W_ii)) over the rows of actuators and contacts, efforts lam = D l and
+displacements delta = D^-1 d satisfy
+
+    d = (D W D) l + D delta_free,      (D W D)_ii = 1
+
+so that l and d are square roots of energies, whatever the units of the actuators. The cone
+|lam_t| <= mu lam_n stays round if both tangents share a unit, with mu c_n / c_t in place of mu.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,19 @@
-"""Strategy of the search for contact modes: starts, pivoting, branching."""
+"""Strategy of the search for contact modes: starts, pivoting, branching.
+
+Every contact is inactive, sticks or slides; for decided modes (a piece) the problem is a QP, or a
+sequence of QPs if contacts slide. The search looks for the piece with the lowest objective:
+
+1. Pivoting from the modes of the last step: it goes to neighbouring pieces while that gains, and
+   ends at a local optimum. In most steps this is all.
+2. Pivoting from further starts, if contacts are new or the objective has risen.
+3. Starts suggested by relaxations (`suggested_starts`), if the answer is still poor or moves
+   nothing: these show which contacts begin to slide together.
+4. Branch and bound, from the best answer, with a number of relaxations that depends on the number
+   of contacts. It proves how far the answer is from the optimum.
+
+All limits count pieces and relaxations, so that answers do not depend on the machine, unless a
+`budget` in seconds is set.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""Mode searches of one step: within the limits, else with the least excess."""
+"""Mode searches of one step: within the limits, else with the least excess.
+
+First the tracking problem is searched within all limits (`strategy.search_modes`), and its best
+piece is solved once more by a verified QP. If there is no piece within the limits, the least
+squared excess of the limits that may be relaxed is searched, the limits are widened by it, and the
+best tracking within the widened limits is the answer. Efforts never leave their own limits.
+
+The memory of the last step (`ContactWarm`) has its modes, forces and objective. An objective that
+rises by more than a tenth, or a solution that has moved nothing for many steps, makes the search
+wider: a local optimum of contact modes can hold a robot still although a motion exists.
+"""
 
 from __future__ import annotations
 

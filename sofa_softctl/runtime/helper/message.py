@@ -45,6 +45,8 @@ class MessageHandler:
 
 def _emit(level: int, kind: str, arguments: tuple[Any, ...]) -> None:
     """Emit a message: (text) or (emitter, text), either with file and line, as SofaPython3."""
+    if _SUPPRESSED.get():
+        return
     emitter, text = arguments[:2] if len(arguments) in (2, 4) else ("", arguments[0])
     component = emitter if hasattr(emitter, "getPathName") else None
     path = emitter if component is None else component.getPathName()
@@ -83,6 +85,7 @@ def warn_deprecated(*arguments: Any) -> None:
     _emit(logging.WARNING, "Deprecated", arguments)
 
 
+_SUPPRESSED: ContextVar[bool] = ContextVar("suppressed", default=False)
 _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
 _COMPLAINTS: ContextVar[list[SceneError] | None] = ContextVar("found", default=None)
 DEFECTS_VARIABLE = "SOFTCTL_SOFA_DEFECTS"
@@ -98,6 +101,16 @@ def warnings_as_errors(value: bool = True) -> Iterator[None]:
         yield
     finally:
         _STRICT.reset(token)
+
+
+@contextmanager
+def suppress_messages() -> Iterator[None]:
+    """Drop all messages inside the block, such as a copy's, which repeat its scene's."""
+    token = _SUPPRESSED.set(True)
+    try:
+        yield
+    finally:
+        _SUPPRESSED.reset(token)
 
 
 @contextmanager

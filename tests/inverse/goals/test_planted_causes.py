@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from sofa_softctl.inverse.aspects.look_ahead import LookAhead
 from sofa_softctl.inverse.controller import InverseController
 from sofa_softctl.inverse.rows.effectors import add_effector
 from sofa_softctl.qpcc.problem.modes import SearchOptions
@@ -251,6 +252,24 @@ def test_a_wall_in_the_way(goal):
     assert goal_after(pushed_ball(goal, wall=20.0), 60).reasons == [
         "contacts are in the way (/wall on /ball)"
     ]
+
+
+@pytest.mark.usefixtures("tolerant")
+def test_an_axis_that_does_not_count_keeps_no_look_ahead_from_starting(caplog):
+    """The goal is 60 above the ball, along an axis of weight 0; copies of the scene say nothing."""
+    pushed = pushed_ball([40.0, 65.0, 0.0], wall=20.0, look_ahead=LookAhead(horizon=5, patience=5))
+
+    def scene(root):
+        pushed(root)
+        root.addObject("MeshTopology", name="misspelt", positions=[[0.0, 0.0, 0.0]])
+
+    session = Session(scene)
+    run(session, 5)
+    warnings = len(caplog.records)
+    run(session, 40)
+    assert session.root.inverse.look_ahead_runner.choices
+    texts = [record.getMessage() for record in caplog.records[warnings:]]
+    assert texts and all("not reached" in text for text in texts)
 
 
 ONE_PIECE = {"pieces": 1, "new_pieces": 1, "flips": 0, "warm_flips": 0}
