@@ -119,7 +119,7 @@ def test_its_skin_is_closed_and_faces_outwards(folder):
     session = Session(folder / "with_skin.py", backend="embedded")
     skin = session.root.finger.skin
     found = measure_skin(skin.dofs.position.value, np.asarray(skin.faces.triangles.value))
-    assert found.closed and found.volume == pytest.approx(VOLUME, rel=1e-6)
+    assert found.is_closed and found.volume == pytest.approx(VOLUME, rel=1e-6)
     assert names["add_skin"].__name__ in text(PAGE)
 
 
