@@ -201,7 +201,7 @@ UNREADABLE = {
     noise: "expected '# vtk DataFile Version' or '<VTKFile' on the first line, got",
     noise_after_a_heading: "POINTS",
     cut_short: "The file is cut short or damaged: copy or export it again.",
-    no_vtk: "got 'solid finger'. This is no VTK file: take the loader of its format",
+    no_vtk: "got 'solid finger'. This is not a VTK file: take the loader of its format",
     no_points: "expected points, got none. Export the mesh again.",
     not_a_number: "expected finite coordinates, got 1 of 125 points that are not (point 3 at",
     infinite: "expected finite coordinates, got 1 of 125 points that are not (point 3 at",

@@ -83,7 +83,7 @@ def _check_driver(
         add_jt(np.ones(shape), start=1.0), expected, f"{name}.add_jt{suffix}, out = 1 before"
     )
     _check_matrix(mapping, "jacobian", driver, suffix, J)
-    if mapping.weighted:
+    if mapping.has_constant_weights:
         _check_matrix(mapping, "weights", driver, suffix, J)
     check_jacobian(
         lambda u: child.kind.difference(positions(only(u)), start),
@@ -100,10 +100,10 @@ def _check_matrix(mapping: Mapping, by: str, driver: int, which: str, J: np.ndar
     try:  # the jacobian of the base class is that of `weights`
         matrix = mapping.jacobian(driver) if by == "jacobian" else Mapping.jacobian(mapping, driver)
     except NotImplementedError as error:
-        needed = "weights()" if mapping.weighted else "jacobian()"
+        constant = mapping.has_constant_weights
         raise AssertionError(
-            f"{name}: expected {needed}, as weighted is {mapping.weighted}; got "
-            "NotImplementedError."
+            f"{name}: expected {'weights()' if constant else 'jacobian()'}, as "
+            f"has_constant_weights is {constant}; got NotImplementedError."
         ) from error
     compare_arrays(matrix.toarray()[: J.shape[0], : J.shape[1]], J, f"{name}, against apply_j")
 

@@ -112,14 +112,14 @@ def test_the_mass_of_the_scene_is_that_of_the_volume():
 
 def test_its_skin_is_closed_and_faces_outwards(folder):
     names = run_in(folder, "def add_skin")
-    from sofa_softctl.runtime.mesh.skin import measured
+    from sofa_softctl.runtime.mesh.skin import measure_skin
 
     code = block("def createScene").replace("    cable = ", "    add_skin(finger)\n    cable = ", 1)
     (folder / "with_skin.py").write_text(block("def add_skin") + "\n\n" + code)
     session = Session(folder / "with_skin.py", backend="embedded")
     skin = session.root.finger.skin
-    found = measured(skin.dofs.position.value, np.asarray(skin.faces.triangles.value))
-    assert found.closed and found.volume == pytest.approx(VOLUME, rel=1e-6)
+    found = measure_skin(skin.dofs.position.value, np.asarray(skin.faces.triangles.value))
+    assert found.is_closed and found.volume == pytest.approx(VOLUME, rel=1e-6)
     assert names["add_skin"].__name__ in text(PAGE)
 
 

@@ -82,7 +82,7 @@ def test_it_is_the_derivative_of_the_lines_forces(pull_point):
             forces(PATH + 1e-6 * way, pull_point) - forces(PATH - 1e-6 * way, pull_point)
         ) / 2e-6
         assert matrix @ way.ravel() == pytest.approx(slope.ravel(), abs=1e-7)
-        df, dx = field._wrapped(np.zeros_like(way)), field._wrapped(way)
+        df, dx = field._as_data(np.zeros_like(way)), field._as_data(way)
         field.addDForce({"kFactor": 0.5}, df, dx)
         assert df.value == pytest.approx(0.5 * slope, abs=1e-7)
 

@@ -108,7 +108,7 @@ def test_an_unstable_balance_is_left_for_a_stable_one(strip, monkeypatch):
     found = strip.map(np.zeros(2))
     assert found.stable and found.residual < 1e-9
     assert abs(tip(strip(np.zeros(2)), strip)) > 50.0
-    monkeypatch.setattr(equilibrium, "DESCENT", 0)
+    monkeypatch.setattr(equilibrium, "DESCENT_STEPS_MAX", 0)
     with pytest.raises(MapError, match="unstable balance"):
         strip(np.zeros(2))
     assert np.isnan(strip.at(np.zeros((1, 2))).value).all()

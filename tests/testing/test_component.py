@@ -307,7 +307,7 @@ def jacobian_alone(self, driver=0):
 class Bent(Ends):
     """x is squared, and J is that of the first position, for ever."""
 
-    weighted = False
+    has_constant_weights = False
     kept = None
 
     def apply(self, x, out):
@@ -343,10 +343,13 @@ def test_a_jacobian_of_the_first_position_is_found():
         ({"add_jt": writes_force}, "Ends.add_jt must not change force: expected"),
         ({"apply_j": writes_velocity}, "Ends.apply_j must not change v: expected"),
         ({"apply": writes_positions}, "Ends.apply must not change position of /body/dofs: expec"),
-        ({"weights": no_weights}, r"J by jacobian: expected weights\(\), as weighted is True"),
+        (
+            {"weights": no_weights},
+            r"J by jacobian: expected weights\(\), as has_constant_weights is True",
+        ),
         (
             {"weights": no_weights, "jacobian": jacobian_alone},
-            r"J by weights: expected weights\(\), as weighted is True; got NotImplemented",
+            r"J by weights: expected weights\(\), as has_constant_weights is True; got NotI",
         ),
         ({"apply": squares}, "Ends: J by apply_j: expected"),
         ({"add_jt": transposes_half}, "Ends: J.T by add_jt, against J by apply_j: expected"),

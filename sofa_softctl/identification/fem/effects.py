@@ -15,12 +15,12 @@ from sofa_softctl.identification.fem.model import FemModel
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
 from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.scene.copies.step_model import (
+    ParameterDerivatives,
     RayleighMass,
     RayleighStiffness,
     StepModel,
     StepParameter,
     StepResidual,
-    Sums,
     TotalMass,
 )
 
@@ -112,7 +112,7 @@ class ScaledChange:
         """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
         return self.factor * self.of.residual(step)
 
-    def collect(self, sums: Sums) -> float:
+    def collect(self, sums: ParameterDerivatives) -> float:
         """Return the derivative by the change."""
         return self.factor * self.of.collect(sums)
 

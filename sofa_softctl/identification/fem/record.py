@@ -42,7 +42,7 @@ def recording_of(problem: FemModel, path: str | Path, *, start: float = 0.0) -> 
             f"'{path}' is of another scene: its robot has {x.shape[1]} nodes, that of "
             f"'{problem.name}' has {model.step.size}."
         )
-    outputs = np.array([sensing.outputs.at(at)[sensing.places] for at in x])
+    outputs = np.array([sensing.outputs.evaluate(at)[sensing.places] for at in x])
     inputs = np.empty((len(x), len(problem.drives)))
     moves = [column for column, drive in enumerate(problem.drives) if drive.by_displacement]
     for row, at in enumerate(x if moves else ()):

@@ -18,9 +18,9 @@ StateRows = tuple[MechanicalState, np.ndarray, np.ndarray, np.ndarray]
 
 
 class InverseRole(Enum):
-    """Whether inverse control seeks a constraint's multiplier, and whether its delta shall vanish.
+    """Role of a constraint in inverse control: unknown multiplier, and delta that must vanish.
 
-    Without inverse control such a constraint does nothing.
+    Without inverse control such a constraint has no effect.
     """
 
     ACTUATOR = "sought, within limits"
@@ -35,10 +35,10 @@ class LagrangianConstraint(SingleStateComponent):
     category: ClassVar[str] = "constraint"
 
     inverse_role: ClassVar[InverseRole | None] = None
-    """Role of its rows in inverse control; None: they are solved forward."""
+    """Role of its rows in inverse control, or None if they are solved forward."""
 
     by_velocity: ClassVar[bool] = False
-    """Whether its violation / dt is the velocity that it lacks, to be where it shall be next."""
+    """Whether violation / dt is the velocity that is missing to reach the next target."""
 
     constraintIndex = UInt(0, "First row of the constraint in this step.", read_only=True)
     group = Int(0, "Unused: all constraints are solved together.")
@@ -46,11 +46,11 @@ class LagrangianConstraint(SingleStateComponent):
 
     @property
     def states(self) -> list[MechanicalState]:
-        """The states on which it acts; one of them at least must move."""
+        """States on which it acts; at least one of them must move."""
         return [self.state]
 
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Directions at the start-of-step position, as triplets.
+        """Return the directions at the start-of-step position, as triplets.
 
         Returns:
             row (k,) from 0 on, node (k,) of the state (see the top), direction (k, 3).
@@ -58,40 +58,40 @@ class LagrangianConstraint(SingleStateComponent):
         raise NotImplementedError
 
     def parts(self) -> list[StateRows]:
-        """The directions by state; those of a contact lie on two. Made by `build` for one."""
+        """Return the directions by state, from `build` for one state; contacts have two states."""
         return [(self.state, *self.build())]
 
     @property
     def row_count(self) -> int:
-        """Rows in this step; known after `parts`."""
+        """Number of rows in this step; known after `parts`."""
         raise NotImplementedError
 
     def violation(self) -> np.ndarray:
-        """delta_free of each row: J (x_free - x) + g(x), shape (row_count,)."""
+        """Return delta_free of each row: J (x_free - x) + g(x), shape (row_count,)."""
         raise NotImplementedError
 
     def motion_violation(self) -> np.ndarray:
-        """dt times its violation in velocities, of one that is `by_velocity`; (row_count,)."""
+        """Return dt times the violation in velocities, if it is `by_velocity`; (row_count,)."""
         return self.violation()
 
     def resolution(self) -> np.ndarray:
-        """Gauss-Seidel treatment of each row, shape (row_count, 6); see kernels/gauss_seidel."""
+        """Return Gauss-Seidel's parameters of each row, shape (row_count, 6); see its kernel."""
         raise NotImplementedError
 
     solved_at_once: bool = False
-    """Whether a forward solver starts from what solves its rows alone."""
+    """Whether a forward solver starts from the solution of its rows without others."""
 
     starts_from: np.ndarray | None = None
-    """Multipliers from which a forward solver starts, shape (row_count,); None: from zero."""
+    """Multipliers from which a forward solver starts, shape (row_count,), or None for zero."""
 
     def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Take over the solved multipliers and what they made of delta."""
+        """Store the solved multipliers and the resulting delta."""
 
     def check_differentiable(self) -> None:
         """Check that the derivative of a time step is known with it.
 
         Raises:
-            SceneError: It acts by itself, and is neither a `Cable` nor a `Cavity`.
+            SceneError: It acts without inverse control, and is neither a `Cable` nor a `Cavity`.
         """
         if self.inverse_role is None:
             raise self.fault(
@@ -103,31 +103,31 @@ class LagrangianConstraint(SingleStateComponent):
 
 @dataclass(frozen=True)
 class ConstraintRows:
-    """Constraint directions on the independent nodes of one system, as triplets."""
+    """Constraint directions on the independent nodes of a system, as triplets."""
 
     count: int
-    """Rows of the whole problem."""
+    """Number of rows of all systems."""
     row: np.ndarray
     """Row of each entry, shape (k,)."""
     node: np.ndarray
     """Node of the system of each entry, shape (k,)."""
     direction: np.ndarray
-    """Direction of each entry, shape (k, 3); entries of one row and node add up."""
+    """Direction of each entry, shape (k, 3); entries with the same row and node add up."""
 
     def transposed(self, lam: np.ndarray, size: int) -> np.ndarray:
-        """H^T lam, shape (size, 3)."""
+        """Return H^T lam, shape (size, 3)."""
         out = np.zeros((size, 3))
         add_rows_transposed(self.row, self.node, self.direction, lam, out)
         return out
 
 
 class ConstraintSystem:
-    """The rows of all constraints of a scene in this step, as their solver sees them."""
+    """Rows of all constraints of a scene in this step, for their solver."""
 
     constraints: list[LagrangianConstraint]
-    """Those of the graph."""
+    """Constraints of the graph."""
     active: list[LagrangianConstraint]
-    """Those of this step, contacts included, in the order of their rows."""
+    """Constraints of this step, contacts included, in the order of their rows."""
     W: np.ndarray
     """Compliance, shape (count, count)."""
     delta_free: np.ndarray
@@ -137,5 +137,5 @@ class ConstraintSystem:
 
     @property
     def count(self) -> int:
-        """Rows in this step."""
+        """Number of rows in this step."""
         return len(self.delta_free)

@@ -12,53 +12,53 @@ from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
 
 
 class DofType:
-    """Points: three coordinates a node."""
+    """Points: three coordinates for each node."""
 
     name: ClassVar[str] = "Vec3"
     coord_size: ClassVar[int] = 3
-    """Numbers that make a position."""
+    """Number of scalars of a position."""
     deriv_size: ClassVar[int] = 3
-    """Numbers that make a velocity."""
+    """Number of scalars of a velocity."""
     identity: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
-    """Where a node is of which nothing is said."""
+    """Default position of a node."""
 
     def advance(self, x: np.ndarray, v: np.ndarray, h: float, out: np.ndarray) -> None:
-        """out = x moved by h v; out may be x."""
+        """Move x by h v to out, which may be x."""
         np.add(x, h * v, out=out)
 
     def difference(self, x: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The motion from `start` to x, shape (n, deriv_size): `advance` with it leads there."""
+        """Return the motion from `start` to x for `advance`, shape (n, deriv_size)."""
         return x - start
 
     def entries(
         self, row: np.ndarray, node: np.ndarray, direction: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Directions on nodes as directions on the rows of three scalars of a system's vectors.
+        """Convert directions on nodes to the rows of three scalars of a system's vectors.
 
         Args:
-            row, node: Of each direction, shape (k,).
-            direction: Shape (k, deriv_size).
+            row, node: Row and node of each direction, shape (k,).
+            direction: Directions, shape (k, deriv_size).
 
         Returns:
-            row, node (see the top of `roles`), direction (m, 3).
+            row, node (see `mechanics`), direction (m, 3).
         """
         return row, node, direction
 
     def at_points(self, points: np.ndarray) -> np.ndarray:
-        """Positions at points (n, 3), shape (n, coord_size)."""
-        found = np.tile(self.identity, (len(points), 1))
+        """Return positions at points (n, 3), shape (n, coord_size)."""
+        x = np.tile(self.identity, (len(points), 1))
         width = min(3, self.coord_size)
-        found[:, :width] = points[:, :width]
-        return found
+        x[:, :width] = points[:, :width]
+        return x
 
     def transformed(
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
-        """Positions scaled, then turned about x, y and z in degrees, then shifted."""
-        return rigid.rotated(quaternion_zyx(angles), x * scale) + shift
+        """Return positions scaled, then rotated about x, y and z in degrees, then shifted."""
+        return rigid.rotate_vectors(quaternion_zyx(angles), x * scale) + shift
 
     def linear(self, vector: np.ndarray) -> np.ndarray:
-        """A velocity or force along a vector of space (3,), shape (deriv_size,)."""
+        """Return a velocity or force along a vector of space (3,), shape (deriv_size,)."""
         return vector
 
 
@@ -75,9 +75,9 @@ class RigidDofs(DofType):
         rigid.advance(x, v, h, out)
 
     def difference(self, x: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """See Kind; the turn is axis times angle, the angle at most pi."""
-        turn = rigid.product(x[:, 3:], rigid.conjugate(start[:, 3:]))
-        return np.hstack([x[:, :3] - start[:, :3], rigid.rotation_vector(turn)])
+        """Return translation, and rotation as axis times angle of at most pi."""
+        rotation = rigid.product(x[:, 3:], rigid.conjugate(start[:, 3:]))
+        return np.hstack([x[:, :3] - start[:, :3], rigid.rotation_vector(rotation)])
 
     @override
     def entries(
@@ -85,8 +85,8 @@ class RigidDofs(DofType):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         halves = np.concatenate([direction[:, :3], direction[:, 3:]])
         node = np.concatenate([2 * node, 2 * node + 1])
-        kept = halves.any(axis=1)
-        return np.tile(row, 2)[kept], node[kept], halves[kept]
+        is_nonzero = halves.any(axis=1)
+        return np.tile(row, 2)[is_nonzero], node[is_nonzero], halves[is_nonzero]
 
     @override
     def transformed(
@@ -133,4 +133,4 @@ KINDS: dict[str, DofType] = {
     **{f"{kind.name}{suffix}": kind for kind in _KINDS for suffix in ("", "d", "f")},
     "Rigid": _KINDS[1],
 }
-"""By the names that a template can have; points when it has none."""
+"""Types by the names of templates; points for an empty template."""

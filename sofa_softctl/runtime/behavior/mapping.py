@@ -15,17 +15,17 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.kernels.constraint.rows import Entries, times, weighed
+from sofa_softctl.runtime.kernels.constraint.rows import Entries, map_entries, times
 
 _FOLLOWERS = ("state", "visual")
-"""Categories of what may follow, the first first."""
+"""Categories of possible followers, in the order of preference."""
 
 Weights = tuple[np.ndarray, np.ndarray, np.ndarray]
 """starts (n + 1,), nodes (k,), weights (k,), as in a CSR matrix."""
 
 
 class Mapping(Component):
-    """Makes a state follow another one."""
+    """Mapping by which a state follows another one."""
 
     category: ClassVar[str] = "mapping"
 
@@ -39,83 +39,84 @@ class Mapping(Component):
 
     @cached_property
     def parent(self) -> MechanicalState:
-        """The state that drives: of the node above, unless `input` says otherwise."""
-        found = self._links["input"].getLinkedBase()
-        if found is None and self._context is not None and self._context.parents:
-            found = self._context.parents[0].find_upward("state")
-        if found is None:
+        """Driving state: the state of `input`, or of the node above."""
+        state = self._links["input"].getLinkedBase()
+        if state is None and self._context is not None and self._context.parents:
+            state = self._context.parents[0].find_upward("state")
+        if state is None:
             raise self.fault("needs a MechanicalObject in a node above it.")
-        return found
+        return state
 
     def _follower(self) -> Any:
-        """What follows: a state, or a visual model where its node holds none."""
-        found = self._links["output"].getLinkedBase()
-        holder = self._context if found is None else found
+        """Return the mapped state, or the visual model if the node has no state."""
+        target = self._links["output"].getLinkedBase()
+        holder = self._context if target is None else target
         if holder is None or not hasattr(holder, "of"):
-            return found
-        return next((entry for kind in _FOLLOWERS for entry in holder.of(kind)), None)
+            return target
+        return next((item for kind in _FOLLOWERS for item in holder.of(kind)), None)
 
     @property
     def mechanical(self) -> bool:
-        """Whether a state follows; what only draws (an OglModel) needs no part in a step."""
+        """True if a state follows; a visual model (OglModel) takes no part in a step."""
         return self._placing or getattr(self._follower(), "category", "") != "visual"
 
     @cached_property
     def child(self) -> MechanicalState:
-        """What follows: of its own node, unless `output` says otherwise.
+        """Follower: the target of `output`, or the state or visual model of its node.
 
         Raises:
-            SceneError: nothing does, or it is neither a state nor a visual model.
+            SceneError: There is none, or it is neither a state nor a visual model.
         """
-        found = self._follower()
-        if found is None:
+        follower = self._follower()
+        if follower is None:
             raise self.fault("needs a MechanicalObject in its own node.")
-        if found.category not in _FOLLOWERS:
+        if follower.category not in _FOLLOWERS:
             raise self.fault(
-                f"has the output {found.describe()}, which is neither a state nor a visual model."
+                f"has the output {follower.describe()}, which is neither a state nor a visual "
+                "model."
             )
-        follower: MechanicalState = found
-        return follower
+        state: MechanicalState = follower
+        return state
 
     drives: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Kinds of driver and follower that it knows; all when empty."""
+    """Kinds of driver and follower that it supports, or () for all."""
 
     def getTemplateName(self) -> str:
-        """The kinds of degrees of freedom of driver and follower."""
+        """Return the kinds of degrees of freedom of driver and follower."""
         if self._initialised and self.mechanical:
             return f"{self.drivers[0].getTemplateName()},{self.child.getTemplateName()}"
         return super().getTemplateName()
 
     def check_templates(self) -> None:
-        """SceneError when it cannot map these kinds of states."""
+        """Raise a SceneError if it cannot map these kinds of states."""
         for driver in self.drivers:
             if self.drives and (driver.kind.name, self.child.kind.name) not in self.drives:
-                known = ", ".join(f"'{a},{b}'" for a, b in self.drives)
+                kinds = ", ".join(f"'{a},{b}'" for a, b in self.drives)
                 raise self.fault(
                     f"cannot map {driver.describe()} ({driver.getTemplateName()}) onto "
-                    f"{self.child.describe()} ({self.child.getTemplateName()}). It knows {known}."
+                    f"{self.child.describe()} ({self.child.getTemplateName()}). It knows {kinds}."
                 )
 
     def range_of(self, of: str) -> tuple[int, str] | None:
-        """See Component: 'driver' is the state that drives."""
+        """Return the nodes of the driving state for 'driver'; see `Component.range_of`."""
         if of != "driver":
             return super().range_of(of)
         return (self.parent.count, f"nodes of '{self.parent.getPathName()}'")
 
     @cached_property
     def drivers(self) -> list[MechanicalState]:
-        """The states that drive; most mappings have one."""
+        """Driving states; most mappings have one."""
         return [self.parent]
 
-    # Where only a visual model follows: it is placed when somebody asks where it is.
+    # If only a visual model follows, it is placed when its position is read.
 
     _placing = False
-    """Whether it is about to treat its visual model as a state."""
+    """Whether it treats its visual model as a state at present."""
     _draws: bool | None = None
-    """Whether it can; None as long as nobody asked."""
+    """Whether it can place its visual model; None until it has tried."""
 
     def bwdInit(self) -> None:
-        """Keep the positions of the drivers now, from which a visual model will follow."""
+        """Store the initial positions of the drivers for a visual model."""
         if self.mechanical:
             return
         try:
@@ -125,7 +126,7 @@ class Mapping(Component):
             message.warning(self, f"{error} What it draws stays where it is.")
 
     def draw(self) -> None:
-        """Place the visual model where the drivers say."""
+        """Compute the positions of the visual model from the drivers."""
         if self._draws is None:
             self._draws = self._find_carriers()
         if self._draws:
@@ -133,9 +134,9 @@ class Mapping(Component):
             self.apply_from(xs, self.child.position.get())
 
     def _find_carriers(self) -> bool:
-        """Initialise it as if that were now; false, with a warning, where it cannot."""
+        """Initialise it at the initial positions; return False, with a warning, if it fails."""
         positions = [driver.position for driver in self.drivers]
-        now = [position.get() for position in positions]
+        present = [position.get() for position in positions]
         self._placing = True
         try:
             for position, first in zip(positions, self._first, strict=True):
@@ -146,78 +147,78 @@ class Mapping(Component):
             return False
         finally:
             self._placing = False
-            for position, value in zip(positions, now, strict=True):
+            for position, value in zip(positions, present, strict=True):
                 position._value = value
         return True
 
     def give_nodes(self) -> None:
-        """Give the follower its nodes, without their positions; most mappings take its own."""
+        """Set the number of nodes of the follower; most mappings do not change it."""
 
     def place(self) -> None:
-        """Put the follower where its drivers say, at init; if asked to, also at rest."""
+        """Compute positions of the follower at init; also rest positions, if asked to."""
         vars(self.child).pop("_known", None)  # see MechanicalState.known_count
         names = ("rest_position", "position") if self.applyRestPosition.get() else ("position",)
         for name in names:
-            own = self.child._data[name]
-            self.apply_from([driver._data[name].get() for driver in self.drivers], own.get())
-            own.touch()
+            data = self.child._data[name]
+            self.apply_from([driver._data[name].get() for driver in self.drivers], data.get())
+            data.touch()
 
-    # With one driver:
+    # For one driver:
 
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
-        """Positions of the follower from those of the driver."""
+        """Compute positions of the follower from positions of the driver."""
         raise NotImplementedError
 
     def apply_j(self, v: np.ndarray, out: np.ndarray) -> None:
-        """out = J v."""
+        """Compute out = J v."""
         raise NotImplementedError
 
     def add_jt(self, force: np.ndarray, out: np.ndarray) -> None:
-        """out += J^T force."""
+        """Add J^T force to out."""
         raise NotImplementedError
 
-    # With several, in the order of `drivers`:
+    # For several, in the order of `drivers`:
 
     def apply_from(self, xs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """Positions of the follower from those of the drivers."""
+        """Compute positions of the follower from positions of the drivers."""
         self.apply(xs[0], out)
 
     def apply_j_from(self, vs: Sequence[np.ndarray], out: np.ndarray) -> None:
-        """out = sum of J v."""
+        """Compute out = sum of J v."""
         self.apply_j(vs[0], out)
 
     def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
-        """outs += J^T force, each with its own J."""
+        """Add J^T force to each of outs, with its J."""
         self.add_jt(force, outs[0])
 
     # J as a matrix:
 
     geometric: Any = None
-    """Stiffness from forces on a follower whose J turns; see `GeometricStiffness`."""
+    """Stiffness from forces on a follower whose J changes; see `GeometricStiffness`."""
 
     @property
-    def weighted(self) -> bool:
-        """Whether J is constant and made of weights between rows of three scalars."""
+    def has_constant_weights(self) -> bool:
+        """True if J consists of constant weights between rows of three scalars."""
         return True
 
     def weights(self, driver: int = 0) -> Weights:
-        """J of one driver by nodes, where it is `weighted`."""
+        """Return J of a driver by nodes, if it `has_constant_weights`."""
         raise NotImplementedError
 
     def jacobian(self, driver: int = 0) -> sparse.csr_array:
-        """J of one driver now, shape (3 n_child, 3 n_driver); its pattern does not change."""
+        """Return the present J of a driver, shape (3 n_child, 3 n_driver), of constant pattern."""
         starts, nodes, weights = self.weights(driver)
         shape = (self.child.block_count, self.drivers[driver].block_count)
         by_nodes = sparse.csr_array((weights, nodes, starts), shape=shape)
         return sparse.csr_array(sparse.kron(by_nodes, np.eye(3), format="csr"))
 
     def pull(self, entries: Entries) -> list[Entries]:
-        """J^T: entries on the follower become entries on each driver.
+        """Apply J^T: convert entries on the follower to entries on each driver.
 
-        Which ones they become depends on their rows and nodes alone, not on the directions.
+        The rows and nodes of the results depend only on rows and nodes, not on directions.
         """
-        if self.weighted:
-            pulled = [weighed(entries, *self.weights(k)) for k in range(len(self.drivers))]
+        if self.has_constant_weights:
+            pulled = [map_entries(entries, *self.weights(k)) for k in range(len(self.drivers))]
         else:
             pulled = [times(entries, self.jacobian(k)) for k in range(len(self.drivers))]
         return pulled

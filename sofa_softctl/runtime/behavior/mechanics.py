@@ -1,10 +1,9 @@
 """Roles of masses, forces and projective constraints.
 
-Vectors of a state are arrays of one row a node: (n, 3) for points, (n, 6) for bodies, (n, 1) for
-joints. In the vectors of a system, in constraint rows and in matrices all are rows of three
-scalars: a point has one, a body two (linear, then angular), three joints share one. Where these
-rows are meant, as in `pairs` and `build`, a 'node' is such a row; for points there is no
-difference.
+Vectors of a state are arrays with a row for each node: (n, 3) for points, (n, 6) for bodies, (n, 1)
+for joints. Vectors of a system, constraint rows and matrices have rows of three scalars: a point
+has one row, a body two (linear, then angular), three joints share one. In `pairs` and `build`, a
+'node' is such a row; for points there is no difference.
 """
 
 from __future__ import annotations
@@ -28,67 +27,67 @@ from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 
 
 class SingleStateComponent(Component):
-    """Acts on one state: that of its node or the nearest above, unless `mstate` says otherwise."""
+    """Component that acts on one state: `mstate`, or the nearest in its node or above."""
 
     mstate = LinkType("State to act on; the node's own by default.", kind="state")
 
     acts_on: ClassVar[tuple[str, ...]] = ("Vec3",)
-    """Kinds of states that it knows."""
+    """Kinds of states that it supports."""
 
     def before_init(self) -> None:
-        """Let the states of its node have the nodes that a later mapping gives them."""
+        """Create the nodes of states of its node that a later mapping determines."""
         for state in () if self._context is None else self._context.of("state"):
             state.take_mapped_nodes()  # type: ignore[attr-defined]
 
     def getTemplateName(self) -> str:
-        """The kind of degrees of freedom."""
+        """Return the kind of degrees of freedom."""
         if "state" in vars(self):
             return self.state.getTemplateName()
         return super().getTemplateName() or "Vec3d"
 
     @property
     def kind(self) -> DofType:
-        """That of its state; while there is none yet, what its template says."""
-        ready = "mstate" in self.__dict__.get("_links", ())  # else its Data are being made
-        found = self._find_state() if ready else self._above()
-        template = self.template.get() if found is None else ""
-        return KINDS.get(template, KINDS[""]) if found is None else found.kind
+        """Kind of its state, or of its template if there is no state yet."""
+        ready = "mstate" in self.__dict__.get("_links", ())  # else its Data are being created
+        state = self._find_state() if ready else self._state_above()
+        template = self.template.get() if state is None else ""
+        return KINDS.get(template, KINDS[""]) if state is None else state.kind
 
     @property
     def coord_size(self) -> int:
-        """Numbers that make one node's position."""
+        """Number of scalars of a node's position."""
         return self.kind.coord_size
 
     @property
     def deriv_size(self) -> int:
-        """Numbers that make one node's velocity or force."""
+        """Number of scalars of a node's velocity or force."""
         return self.kind.deriv_size
 
-    def _above(self) -> Any:
+    def _state_above(self) -> Any:
         return None if self._context is None else self._context.find_upward("state")
 
     def _find_state(self) -> Any:
-        found = self._links["mstate"].getLinkedBase()
-        return self._above() if found is None else found
+        state = self._links["mstate"].getLinkedBase()
+        return self._state_above() if state is None else state
 
     @cached_property
     def state(self) -> MechanicalState:
-        """The state it acts on.
+        """State on which it acts.
 
         Raises:
-            SceneError: there is none, or it is of a kind that it does not know.
+            SceneError: There is none, or its kind is not supported.
         """
         return self._usable(self._find_state(), "in its node, added before it")
 
     def linked_state(self, link: str) -> MechanicalState:
-        """The state that a link leads to, by default that of its node.
+        """Return the target of a link, by default the state of its node.
 
         Raises:
-            SceneError: there is none, or it is of a kind that it does not know.
+            SceneError: There is none, or its kind is not supported.
         """
-        found = self._links[link].getLinkedBase()
+        target = self._links[link].getLinkedBase()
         return self._usable(
-            self._find_state() if found is None else found,
+            self._find_state() if target is None else target,
             f"as '{link}', such as {link}='@../dofs'",
         )
 
@@ -98,52 +97,52 @@ class SingleStateComponent(Component):
         name: str = "indices",
         state: MechanicalState | None = None,
     ) -> np.ndarray:
-        """The nodes that a Data names, all of which exist.
+        """Return the nodes of a Data after a check that all of them exist.
 
         Args:
-            nodes: Their numbers.
-            name: Of the Data.
-            state: That they are of; its own by default.
+            nodes: Indices of the nodes.
+            name: Name of the Data.
+            state: State of the nodes; by default the component's state.
 
         Raises:
-            SceneError: one does not exist.
+            SceneError: A node does not exist.
         """
         count = (state or self.state).count
         if len(nodes) and (nodes.min() < 0 or nodes.max() >= count):
             wrong = nodes.min() if nodes.min() < 0 else nodes.max()
-            place = "there are" if state is None else f"{state.describe()} has"
-            raise self.fault(f"has {wrong} in '{name}', but {place} {count} nodes.")
+            subject = "there are" if state is None else f"{state.describe()} has"
+            raise self.fault(f"has {wrong} in '{name}', but {subject} {count} nodes.")
         return nodes
 
     def check_times(self, times: str, values: str) -> tuple[np.ndarray, np.ndarray]:
-        """Two Data: times, which are to ascend, and as many values; the rest is left out."""
-        t, given = self._data[times].get(), self._data[values].get()
-        count = min(len(t), len(given))
-        if len(t) != len(given) and not self._was_cut:
+        """Return two Data of equal length: times, which should ascend, and values."""
+        t, numbers = self._data[times].get(), self._data[values].get()
+        count = min(len(t), len(numbers))
+        if len(t) != len(numbers) and not self._was_cut:
             self._was_cut = True
-            problem = f"has {len(t)} '{times}' and {len(given)} '{values}': give as many."
-            sofa = "as in SOFA" if len(given) > len(t) else "while SOFA reads beyond its list"
+            problem = f"has {len(t)} '{times}' and {len(numbers)} '{values}': give as many."
+            sofa = "as in SOFA" if len(numbers) > len(t) else "while SOFA reads beyond its list"
             complain(self, self.fault(problem), f" The first {count} of both count, {sofa}.")
-        kept = t[:count]
-        if (kept[1:] <= kept[:-1]).any():
-            fault = self.fault(f"needs ascending '{times}', got {kept.tolist()}.")
+        used = t[:count]
+        if (used[1:] <= used[:-1]).any():
+            fault = self.fault(f"needs ascending '{times}', got {used.tolist()}.")
             complain(self, fault, " As in SOFA the first that is later than now ends an interval.")
-        if len(given) < len(t) and keeps_sofa_defects():  # mostly a 0 lies beyond its list
-            return t, np.concatenate([given, np.zeros((len(t) - count, *given.shape[1:]))])
-        return kept, given[:count]
+        if len(numbers) < len(t) and keeps_sofa_defects():  # in most cases 0 follows its list
+            return t, np.concatenate([numbers, np.zeros((len(t) - count, *numbers.shape[1:]))])
+        return used, numbers[:count]
 
     _was_cut = False
-    """True once a warning said that two lists differ in length."""
+    """True after a warning that two lists differ in length."""
 
-    def _usable(self, found: MechanicalState | None, place: str) -> MechanicalState:
-        if found is None:
-            raise self.fault(f"needs a MechanicalObject {place}.")
-        if found.kind.name not in self.acts_on:
+    def _usable(self, state: MechanicalState | None, location: str) -> MechanicalState:
+        if state is None:
+            raise self.fault(f"needs a MechanicalObject {location}.")
+        if state.kind.name not in self.acts_on:
             raise self.fault(
                 f"acts on states of template {' or '.join(self.acts_on)}, but "
-                f"{found.describe()} has {found.getTemplateName()}."
+                f"{state.describe()} has {state.getTemplateName()}."
             )
-        return found
+        return state
 
 
 Pairs = tuple[np.ndarray, np.ndarray]
@@ -151,22 +150,22 @@ Pairs = tuple[np.ndarray, np.ndarray]
 
 
 class Contribution(SingleStateComponent):
-    """Adds a matrix C of its state to the system: a mass M, or a stiffness K = -df/dx."""
+    """Component with a matrix C in the system: a mass M, or a stiffness K = -df/dx."""
 
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        """out += factor C v; a stiffness is that at the position of the last `add_force`."""
+        """Add factor C v to out; with the stiffness at the position of the last `add_force`."""
         raise NotImplementedError
 
     def pairs(self) -> Pairs:
-        """Node pairs that C couples; each pair once."""
+        """Return the node pairs that C couples, each pair once."""
         raise NotImplementedError
 
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """values[slots] += factor C, slots in the order of `pairs`."""
+        """Add factor C to values[slots], slots in the order of `pairs`."""
         raise NotImplementedError
 
-    def assembled(self, factor: float) -> sparse.csr_matrix:
-        """factor C, shape (3 n, 3 n)."""
+    def assemble_csr(self, factor: float) -> sparse.csr_matrix:
+        """Return factor C, shape (3 n, 3 n)."""
         rows, cols = self.pairs()
         pattern = BlockPattern.build(self.state.block_count, rows, cols)
         values = np.zeros((len(pattern.indices), 3, 3))
@@ -183,12 +182,12 @@ class Mass(Contribution):
     separateGravity = Bool(False, "Add gravity to the velocity after the step.")
 
     def add_gravity(self, force: np.ndarray, gravity: np.ndarray) -> None:
-        """force += M g."""
+        """Add M g to force."""
         raise NotImplementedError
 
     def assembleMMatrix(self) -> sparse.csr_matrix:
-        """M, shape (3 n, 3 n)."""
-        return self.assembled(1.0)
+        """Return M, shape (3 n, 3 n)."""
+        return self.assemble_csr(1.0)
 
     def check_differentiable(self) -> None:
         """Check that the derivative of a time step is known with it: M is constant.
@@ -198,57 +197,56 @@ class Mass(Contribution):
         """
         raise self.fault(
             "is a mass whose derivative is not known; it is known of "
-            f"{factory.implementing(Mass, 'check_differentiable')}."
+            f"{factory.components_with_method(Mass, 'check_differentiable')}."
         )
 
     def scale(self, factor: float) -> None:
-        """Multiply M by a factor, at once; Data stay as they are."""
+        """Multiply M by a factor immediately, without a change of Data."""
         raise NotImplementedError
 
 
 class ForceField(Contribution):
-    """Forces f(x) on a state, and the stiffness that a time step uses."""
+    """Forces f(x) on a state, and the stiffness for a time step."""
 
     category: ClassVar[str] = "force field"
 
     rayleighStiffness = Real(0.0, "Damping proportional to this stiffness.", unit="time")
 
     damps_in_products = True
-    """False: an iterative solver does not know of its rayleighStiffness, as in SOFA."""
+    """Whether iterative solvers use its rayleighStiffness; not all do in SOFA."""
 
     exact_tangent = False
-    """Whether `add_matrix` gives the symmetric part of -df/dx, where a time step takes less."""
+    """Whether `add_matrix` adds the symmetric part of -df/dx, not the step's approximation."""
 
     skew = False
     """Whether -df/dx is not symmetric."""
 
     acts_alone: ClassVar[bool] = False
-    """Whether it acts also with no integrator above it, as a force from outside (see OuterForces).
-    """
+    """Whether it also acts without an integrator above, as an external force (OuterForces)."""
 
     damps = False
-    """Whether its matrix is a damping -df/dv instead of a stiffness; it enters A alone."""
+    """Whether its matrix is a damping -df/dv, which enters only A, instead of a stiffness."""
 
     def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
-        """values[slots] += the antisymmetric part of -df/dx at the last `add_matrix`.
+        """Add the antisymmetric part of -df/dx at the last `add_matrix` to values[slots].
 
-        Slots as for `add_matrix`. For forces with an energy there is none.
+        Slots as for `add_matrix`. It is zero for forces with an energy.
         """
 
     def joint(self) -> Any:
-        """Mapping from two states onto one of its own, where it acts between two; else None.
+        """Return its mapping from two states to one, if it acts between two, or None.
 
-        Asked for when the systems are found, after all states are initialised.
+        Called after all states are initialised, to build the systems.
         """
         return None
 
     def add_force(self, force: np.ndarray) -> None:
-        """force += f(x) at the state's position."""
+        """Add f(x) at the state's position to force."""
         raise NotImplementedError
 
     def assembleKMatrix(self) -> sparse.csr_matrix:
-        """df/dx, as in SOFA the negative of K; shape (3 n, 3 n)."""
-        return self.assembled(-1.0)
+        """Return df/dx = -K, as in SOFA, shape (3 n, 3 n)."""
+        return self.assemble_csr(-1.0)
 
     def check_differentiable(self) -> None:
         """Check that the derivative of a time step is known with it, for its present Data.
@@ -258,20 +256,20 @@ class ForceField(Contribution):
         """
         raise self.fault(
             "is a force field whose second derivative is not known; it is known of "
-            f"{factory.implementing(ForceField, 'check_differentiable')}."
+            f"{factory.components_with_method(ForceField, 'check_differentiable')}."
         )
 
     def step_term(self) -> StepTerm:
-        """Its term in the residual of a time step; asked for after `check_differentiable`."""
+        """Return its term in the residual of a time step, after `check_differentiable`."""
         raise NotImplementedError
 
     def inverted_elements(self) -> int:
-        """Number of its elements that are turned inside out at the state's position."""
+        """Return the number of its inverted elements at the state's position."""
         return 0
 
 
 class ProjectiveConstraint(SingleStateComponent):
-    """Holds scalar degrees of freedom, or moves them."""
+    """Constraint that fixes scalar degrees of freedom, or imposes their motion."""
 
     category: ClassVar[str] = "projective constraint"
 
@@ -283,28 +281,28 @@ class ProjectiveConstraint(SingleStateComponent):
         return bool(end < 0.0 or self.time() < end)
 
     def time(self) -> float:
-        """The scene's time."""
+        """Return the scene's time."""
         assert self._context is not None
         time: float = self._context.time.get()
         return time
 
     def fixed(self) -> np.ndarray:
-        """Which scalar degrees of freedom no force moves in this step, bool (n, deriv_size)."""
+        """Return True for scalar degrees of freedom without forces in this step (n, deriv_size)."""
         raise NotImplementedError
 
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:
-        """Rows of the system matrix that are identity in this step, bool (n, deriv_size).
+        """Return True for rows of the system matrix that are identity in this step.
 
         Args:
-            fixed: What `fixed` has just said, shape (n, deriv_size); by default the same rows.
+            fixed: Result of `fixed` in this step, shape (n, deriv_size); by default the result.
         """
         return fixed
 
     def project_response(self, part: Callable[[MechanicalState], np.ndarray | None]) -> None:
-        """Change forces or changes of velocity, besides what `fixed` clears.
+        """Change forces or changes of velocity, in addition to clearing `fixed` entries.
 
         Args:
-            part: Gives the vector of a state to write in, None where its system is another one.
+            part: Returns the vector of a state for writing, or None for a state of another system.
         """
 
     def project_position(self, position: np.ndarray) -> None:
@@ -321,5 +319,5 @@ class ProjectiveConstraint(SingleStateComponent):
         """
         raise self.fault(
             "is a projective constraint whose derivative is not known; it is known of "
-            f"{factory.implementing(ProjectiveConstraint, 'check_differentiable')}."
+            f"{factory.components_with_method(ProjectiveConstraint, 'check_differentiable')}."
         )

@@ -1,4 +1,4 @@
-"""Roles beside those of a step: what derivatives, equilibria and loops must know of a component."""
+"""Further roles of components, for derivatives, equilibria and loops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Elements, Integers, Real,
 
 
 class Cable(LagrangianConstraint):
-    """A constraint along straight segments from point to point of a state: one row.
+    """Constraint along straight segments from point to point of a state: one row.
 
     delta = L0 - L, positive when the cable is pulled in; lambda > 0 is tension.
     """
@@ -35,11 +35,11 @@ class Cable(LagrangianConstraint):
         raise NotImplementedError
 
     def check_differentiable(self) -> None:
-        """Its derivative is known: it follows from its points."""
+        """Accept it: `derivatives.cables` has its derivative."""
 
 
 class Cavity(LagrangianConstraint):
-    """A constraint on the volume inside a surface of a state: one row.
+    """Constraint on the volume inside a surface of a state: one row.
 
     delta = V - V0, positive when the cavity grows; lambda > 0 is over-pressure along the normals.
     """
@@ -69,21 +69,21 @@ class Cavity(LagrangianConstraint):
         raise NotImplementedError
 
     def check_differentiable(self) -> None:
-        """Its derivative is known: it follows from its surface."""
+        """Accept it: `derivatives.cavities` has its derivative."""
 
 
 class ContactDetection(Component):
-    """Finds contacts in every step, in the positions at its start."""
+    """Detection of contacts in every step, at the positions at its start."""
 
     category: ClassVar[str] = "collision pipeline"
 
     contacts: Sequence[LagrangianConstraint]
-    """The contacts of this step that are constraints."""
+    """Contacts of this step that are constraints."""
     penalties: Sequence[ForceField]
-    """Those that push like springs."""
+    """Contacts of this step that are penalty forces."""
 
     def prepare(self) -> None:
-        """Get ready for the graph as it is now."""
+        """Prepare for the present graph."""
         raise NotImplementedError
 
     def detect(self) -> None:
@@ -92,7 +92,7 @@ class ContactDetection(Component):
 
 
 class SolidForceField(ForceField):
-    """Elasticity of tetrahedra, each with its own parameters."""
+    """Elasticity of tetrahedra with parameters for each of them."""
 
     x0: np.ndarray
     """Positions at rest [length], shape (n, 3)."""
@@ -101,42 +101,42 @@ class SolidForceField(ForceField):
 
 
 class ElasticForceField(SolidForceField):
-    """Isotropic linear elasticity of tetrahedra, each with its own Young's modulus.
+    """Isotropic linear elasticity of tetrahedra with a Young's modulus for each of them.
 
     The stiffnesses of its `step_term` are V lambda and V mu of each tetrahedron, shape (m, 2):
     volume and Lame's parameters, lambda = E nu / ((1 + nu) (1 - 2 nu)), mu = E / (2 (1 + nu)).
     """
 
     stiffness: np.ndarray
-    """V lambda and V mu of each as they are now [pressure length^3], shape (m, 2)."""
+    """Present V lambda and V mu of each tetrahedron [pressure length^3], shape (m, 2)."""
     unit_stiffness: np.ndarray
     """The same for E = 1, shape (m, 2)."""
 
     def moduli(self) -> np.ndarray:
-        """Young's modulus of each element as it acts now [pressure], shape (m,)."""
+        """Return the present Young's modulus of each element [pressure], shape (m,)."""
         raise NotImplementedError
 
     def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
-        """Change Young's modulus [pressure] of some elements, at once."""
+        """Change Young's modulus [pressure] of some elements immediately."""
         raise NotImplementedError
 
     def poisson_ratio(self) -> float:
-        """Poisson's ratio of all elements."""
+        """Return Poisson's ratio of all elements."""
         raise NotImplementedError
 
     def set_poisson_ratio(self, value: float) -> None:
-        """Change Poisson's ratio of all elements, at once."""
+        """Change Poisson's ratio of all elements immediately."""
         raise NotImplementedError
 
 
 class HyperelasticForceField(SolidForceField):
-    """A strain energy of tetrahedra that is linear in its parameters.
+    """Strain energy of tetrahedra that is linear in its parameters.
 
-    The stiffnesses of its `step_term` are these parameters, of each tetrahedron.
+    The stiffnesses of its `step_term` are these parameters of each tetrahedron.
     """
 
     parameters: np.ndarray
-    """Those of each tetrahedron as they are now [pressure], shape (m, k)."""
+    """Present parameters of each tetrahedron [pressure], shape (m, k)."""
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
@@ -144,16 +144,16 @@ class HyperelasticForceField(SolidForceField):
         raise NotImplementedError
 
     def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
-        """Change the parameters of some elements, at once, shape (k,) or (m', k)."""
+        """Change the parameters of some elements immediately, shape (k,) or (m', k)."""
         raise NotImplementedError
 
     def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
-        """Shear and bulk modulus at rest [pressure], of linear elasticity there, shape (m,)."""
+        """Return shear and bulk modulus at rest [pressure] for small strains, shape (m,)."""
         raise NotImplementedError
 
 
 class Vertices(Vectors):
-    """Points that are brought up to date when somebody asks where they are."""
+    """Points that are updated when they are read."""
 
     def __init__(self, help: str, **options: Any) -> None:
         super().__init__(3, [], help, unit="length", **options)
@@ -161,9 +161,9 @@ class Vertices(Vectors):
 
 
 class DrawnModel(Component):
-    """A surface that follows a state, in no part of a step: a mapping places it when it is asked.
+    """Surface that follows a state outside of steps: a mapping places it when it is read.
 
-    To a mapping it is a state of points without velocities and forces.
+    A mapping treats it as a state of points without velocities and forces.
     """
 
     category: ClassVar[str] = "visual"
@@ -175,8 +175,8 @@ class DrawnModel(Component):
     deriv_size: ClassVar[int] = 3
 
     _mapping: Any = None
-    """The mapping whose output it is."""
-    _asked = False
+    """Mapping whose output it is."""
+    _updating = False
 
     @property
     def count(self) -> int:
@@ -185,20 +185,20 @@ class DrawnModel(Component):
 
     @property
     def block_count(self) -> int:
-        """Rows of three scalars that its velocity takes in the vectors of a system."""
+        """Number of rows of three scalars of its velocity in the vectors of a system."""
         return self.count
 
     def resize(self, position: np.ndarray) -> None:
-        """Take these positions, unless it has as many already: a mapping says so."""
+        """Set these positions of a mapping, if their number changes."""
         if self.count != len(position):
             self.position.set(position[:, :3].copy())
 
     def find_box(self) -> np.ndarray:
-        """Smallest and largest corner of its vertices, once they are placed."""
+        """Return the smallest and largest corner of its vertices, once they are placed."""
         return box_of(self.position.get()) if self._initialised else super().find_box()
 
     def follow(self, mapping: Any) -> None:
-        """Let a mapping place it from now on; a link to other vertices ends."""
+        """Attach the mapping that places it, and remove a link to other vertices."""
         position = self.position
         position.set(position.get().copy())
         position.setParent(None)
@@ -206,9 +206,9 @@ class DrawnModel(Component):
 
     @override
     def update_outputs(self) -> None:
-        if self._mapping is not None and not self._asked:
-            self._asked = True  # the mapping asks for its follower's position
+        if self._mapping is not None and not self._updating:
+            self._updating = True  # the mapping reads its follower's position
             try:
                 self._mapping.draw()
             finally:
-                self._asked = False
+                self._updating = False

@@ -9,19 +9,19 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.core.data.data import Data
-from sofa_softctl.runtime.core.scripted import Scripted
+from sofa_softctl.runtime.core.scripted import ScriptComponent
 
 
-class ForceFieldVec3d(Scripted, ForceField):
+class ForceFieldVec3d(ScriptComponent, ForceField):
     """SOFA's Sofa.Core.ForceFieldVec3d.
 
-    A subclass overwrites `addForce`, and, for the matrix of implicit integration, `addDForce` (used
-    by CGLinearSolver) or `addKToMatrix` (used by SparseLDLSolver), or both. Its own
-    rayleighStiffness acts with either, where SOFA forgets it with CGLinearSolver. Shapes are those
-    of points, d = 3; of bodies (ForceFieldRigid3d) positions are (n, 7), and d = 6.
+    A subclass overrides `addForce`, and, for the matrix of implicit integration, `addDForce` (used
+    by CGLinearSolver) or `addKToMatrix` (used by SparseLDLSolver), or both. Its rayleighStiffness
+    acts with either; SOFA ignores it with CGLinearSolver. Points have d = 3; bodies
+    (ForceFieldRigid3d) have positions of shape (n, 7) and d = 6.
     """
 
-    # -- what a subclass overwrites ----------------------------------------------------------
+    # -- methods that a subclass overrides --------------------------------------------------
 
     def addForce(self, parameters: dict[str, Any], force: Data, x: Data, v: Data) -> None:
         """Add f(x, v) to `force`: `with force.writeableArray() as f: f += ...`, shape (n, d)."""
@@ -32,25 +32,25 @@ class ForceFieldVec3d(Scripted, ForceField):
         raise self._lacks("addDForce(self, parameters, df, dx), which CGLinearSolver calls")
 
     def addKToMatrix(self, parameters: dict[str, Any], n_nodes: int, n_dofs: int) -> Any:
-        """df/dx as entries (row, column, value), shape (k, 3), or whole, (d n, d n, 1).
+        """Return df/dx as entries (row, column, value), shape (k, 3), or matrix, (d n, d n, 1).
 
         parameters["kFactor"] is always 1, and n_dofs the width of a position, as in SOFA.
         """
         raise self._lacks("addKToMatrix(self, parameters, n_nodes, n_dofs), which a matrix needs")
 
-    # -- what the runtime asks ---------------------------------------------------------------
+    # -- methods that the runtime calls -----------------------------------------------------
 
     def add_force(self, force: np.ndarray) -> None:
-        """See ForceField; `force` is the state's own."""
+        """Add the forces to the state's forces, which `force` is."""
         state = self.state
         self.addForce(self._parameters(0.0), state.force, state.position, state.velocity)
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        self.addDForce(self._parameters(-factor), self._wrapped(out), self._wrapped(v))
+        self.addDForce(self._parameters(-factor), self._as_data(out), self._as_data(v))
 
     def pairs(self) -> Pairs:
-        """See Contribution; those of the first matrix, which must stay the same."""
+        """Return the pairs of the first matrix, which later matrices must not exceed."""
         rows, cols, _ = self._blocks()
         self._pattern = (rows, cols)
         return self._pattern
@@ -59,27 +59,27 @@ class ForceFieldVec3d(Scripted, ForceField):
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         rows, cols, blocks = self._blocks()
         count = self._rows
-        known = self._pattern[0] * count + self._pattern[1]
-        place = np.searchsorted(known, rows * count + cols)
-        found = place < len(known)
-        found[found] = known[place[found]] == (rows * count + cols)[found]
-        if not found.all():
+        keys = self._pattern[0] * count + self._pattern[1]
+        index = np.searchsorted(keys, rows * count + cols)
+        is_known = index < len(keys)
+        is_known[is_known] = keys[index[is_known]] == (rows * count + cols)[is_known]
+        if not is_known.all():
             width = self.state.deriv_size // 3  # rows of blocks of a node
-            row, col = rows[~found][0] // width, cols[~found][0] // width
+            row, col = rows[~is_known][0] // width, cols[~is_known][0] // width
             raise self.fault(
                 f"couples nodes {row} and {col} now, but not in the first step: addKToMatrix must "
                 "always give the same entries, zeros where there is no force."
             )
-        values[slots[place]] -= factor * blocks
+        values[slots[index]] -= factor * blocks
 
     def _blocks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The lower triangle of df/dx in blocks: rows, columns (k,), blocks (k, 3, 3)."""
+        """Return the lower triangle of df/dx in blocks: rows, columns (k,), blocks (k, 3, 3)."""
         n = self._rows
         state = self.state
-        given = self.addKToMatrix(self._parameters(1.0), state.count, state.coord_size)
-        if given is None:
-            given = np.empty((0, 3))
-        entries = np.asarray(given, dtype=float)
+        result = self.addKToMatrix(self._parameters(1.0), state.count, state.coord_size)
+        if result is None:
+            result = np.empty((0, 3))
+        entries = np.asarray(result, dtype=float)
         if entries.ndim == 3 and entries.shape[2] == 1:
             row, col = np.nonzero(np.ones(entries.shape[:2]))
             value = entries[:, :, 0].ravel()
@@ -91,8 +91,8 @@ class ForceFieldVec3d(Scripted, ForceField):
                 f"got an array of shape {entries.shape} from addKToMatrix; it takes entries (row, "
                 f"column, value), shape (k, 3), or the matrix, shape ({3 * n}, {3 * n}, 1)."
             )
-        lower = row // 3 >= col // 3  # the rest follows from symmetry
-        row, col, value = row[lower], col[lower], value[lower]
+        is_lower = row // 3 >= col // 3  # the upper triangle follows from symmetry
+        row, col, value = row[is_lower], col[is_lower], value[is_lower]
         keys, block = np.unique(row // 3 * n + col // 3, return_inverse=True)
         blocks = np.zeros((len(keys), 3, 3))
         np.add.at(blocks, (block, row % 3, col % 3), value)
@@ -100,7 +100,7 @@ class ForceFieldVec3d(Scripted, ForceField):
 
     @property
     def _rows(self) -> int:
-        """Rows of blocks of the matrix: one a point, two a body."""
+        """Rows of blocks of the matrix: one for a point, two for a body."""
         return self.state.count * self.state.deriv_size // 3
 
     def _parameters(self, k_factor: float) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class ForceFieldVec3d(Scripted, ForceField):
         factors = {"mFactor": 0.0, "bFactor": 0.0, "kFactor": k_factor}
         return {"time": time, **factors, "isImplicit": True, "energy": False}
 
-    def _wrapped(self, vector: np.ndarray) -> Data:
+    def _as_data(self, vector: np.ndarray) -> Data:
         declaration = self.state.data_types["force"]
         data = declaration.data_class(declaration, self.state)
         data.set(vector)
@@ -120,6 +120,6 @@ class ForceFieldVec3d(Scripted, ForceField):
 
 
 class ForceFieldRigid3d(ForceFieldVec3d):
-    """SOFA's Sofa.Core.ForceFieldRigid3d: on bodies; moments are the last three of a force."""
+    """SOFA's Sofa.Core.ForceFieldRigid3d, on bodies; a force ends with three moments."""
 
     acts_on = ("Rigid3",)

@@ -1,4 +1,4 @@
-"""Sofa.Gui, SofaGL and SofaImGui: no window; the batch GUI runs steps."""
+"""Sofa.Gui, SofaGL and SofaImGui without a window; the batch GUI runs steps."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.simulation import simulation
 
-STEPS = 1000
-"""Steps that a GUI without a window runs, as SOFA's 'batch' does."""
+BATCH_STEPS = 1000
+"""Number of steps that a GUI without a window runs, as in SOFA's 'batch'."""
 
 
 class BaseGUI:
-    """The GUI that runs."""
+    """Running GUI."""
 
 
 class GUIManager:
-    """Starts GUIs. Others than 'batch' are replaced by it, with a warning."""
+    """Starter of GUIs; replaces all GUIs other than 'batch' by it, with a warning."""
 
     _gui: BaseGUI | None = None
 
@@ -29,45 +29,45 @@ class GUIManager:
         if gui not in ("", "batch"):
             message.warning(
                 "GUIManager",
-                f"There are no windows here, so no GUI '{gui}': 'batch' runs {STEPS} steps "
+                f"There are no windows here, so no GUI '{gui}': 'batch' runs {BATCH_STEPS} steps "
                 "instead. `softctl run SCENE --movie FILE` shows the motion.",
             )
         return 0
 
     @staticmethod
     def ListSupportedGUI(separator: str | None = None) -> Any:
-        """The GUIs that there are: a list, or a text with a separator."""
+        """Return the available GUIs, as a list or as a text with a separator."""
         return ["batch"] if separator is None else "batch"
 
     @classmethod
     def createGUI(cls, root: Node, file: str = "") -> int:
-        """Make the chosen GUI."""
+        """Create the chosen GUI."""
         del root, file
         cls._gui = BaseGUI()
         return 0
 
     @classmethod
     def GetGUI(cls) -> BaseGUI | None:
-        """The GUI that was made."""
+        """Return the GUI, or None before `createGUI`."""
         return cls._gui
 
     @staticmethod
     def SetDimension(width: int, height: int) -> None:
-        """Nothing to do: there is no window."""
+        """Have no effect: there is no window."""
 
     @staticmethod
     def SetFullScreen() -> None:
-        """Nothing to do: there is no window."""
+        """Have no effect: there is no window."""
 
     @staticmethod
     def CenterWindow() -> None:
-        """Nothing to do: there is no window."""
+        """Have no effect: there is no window."""
 
     @staticmethod
     def MainLoop(root: Node, file: str = "") -> int:
         """Run the steps."""
         del file
-        simulation.animateNSteps(root, STEPS)
+        simulation.animateNSteps(root, BATCH_STEPS)
         return 0
 
     @classmethod
@@ -77,7 +77,7 @@ class GUIManager:
 
 
 class Window:
-    """A window of Sofa.ImGui: whatever is shown in it is not shown."""
+    """Window of Sofa.ImGui, which shows nothing."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -85,14 +85,14 @@ class Window:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        return _nothing_shown
+        return _show_nothing
 
     def getSelectedPort(self) -> str:
-        """The serial port that somebody chose: none."""
+        """Return "", since nobody can choose a serial port."""
         return ""
 
     def listAvailablePortsCallback(self, *arguments: Any) -> list[str]:
-        """The serial ports to choose from: none."""
+        """Return no serial ports."""
         del arguments
         return []
 
@@ -115,8 +115,8 @@ WINDOWS = (
 _connection = False
 
 
-def _nothing_shown(*arguments: Any, **values: Any) -> None:
-    """Nothing to do: there is no window."""
+def _show_nothing(*arguments: Any, **values: Any) -> None:
+    """Have no effect: there is no window."""
 
 
 def imgui() -> dict[str, Any]:
@@ -124,28 +124,28 @@ def imgui() -> dict[str, Any]:
     return {
         **{name: Window(name) for name in WINDOWS},
         "getRobotConnectionToggle": lambda: _connection,
-        "setIPController": _nothing_shown,
+        "setIPController": _show_nothing,
         "setRobotConnectionToggle": set_robot_connection_toggle,
     }
 
 
 def set_robot_connection_toggle(connected: bool) -> None:
-    """Push the button 'connect'."""
+    """Set the state of the button 'connect'."""
     global _connection
     _connection = bool(connected)
 
 
 def draw(node: Node) -> None:
-    """Nothing to do: there is no window."""
+    """Have no effect: there is no window."""
     text = "Sofa.SofaGL draws nothing here. `softctl run SCENE --movie FILE` shows the motion."
-    if "drawn" not in _told:
-        _told.add("drawn")
+    if "drawn" not in _warned:
+        _warned.add("drawn")
         message.warning(node, text)
 
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def sofa_gl() -> dict[str, Any]:
     """Return the content of the module Sofa.SofaGL."""
-    return {"draw": draw, "glewInit": _nothing_shown}
+    return {"draw": draw, "glewInit": _show_nothing}

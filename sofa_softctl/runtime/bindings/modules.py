@@ -21,11 +21,11 @@ from typing_extensions import override
 from sofa_softctl.runtime.bindings.stlib import finder as libraries
 
 VERSION = "25.06.00"
-"""The version of SOFA whose names and numbers the embedded runtime follows."""
+"""Version of SOFA whose names and numbers the embedded runtime follows."""
 
 
 def install() -> None:
-    """Put the finder into sys.meta_path, once, and that of the libraries which scenes import."""
+    """Add the finders of SOFA's modules and of the libraries to sys.meta_path, once."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.append(Finder())
     libraries.install()
@@ -34,18 +34,18 @@ def install() -> None:
 
 
 def put_first() -> None:
-    """Answer before a SOFA that is installed. The libraries stay behind their originals."""
-    sys.meta_path[:] = [entry for entry in sys.meta_path if not isinstance(entry, Finder)]
+    """Move the finder before an installed SOFA. The libraries stay behind their originals."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, Finder)]
     sys.meta_path.insert(0, Finder())
 
 
 def is_embedded(module: ModuleType) -> bool:
-    """Whether a module named Sofa... is ours."""
+    """Return True if a module named Sofa... belongs to the embedded runtime."""
     return isinstance(getattr(module, "__loader__", None), _Loader)
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules of SOFA's Python API in this package."""
+    """Import finder of the modules of SOFA's Python API in this package."""
 
     @override
     def find_spec(
@@ -74,7 +74,7 @@ class _Loader(importlib.abc.Loader):
 
 
 def _on_first_use(module: ModuleType, homes: dict[str, str]) -> Callable[[str], Any]:
-    """Make the `__getattr__` of a module that imports these contents when they are asked for."""
+    """Return the `__getattr__` of a module that imports these contents at their first use."""
     otherwise = vars(module).get("__getattr__")
 
     def get(name: str) -> Any:
@@ -89,12 +89,18 @@ def _on_first_use(module: ModuleType, homes: dict[str, str]) -> Callable[[str], 
     return get
 
 
-def _sofa() -> dict[str, Any]:
+def _message_functions() -> dict[str, Any]:
     from sofa_softctl.runtime.helper import message
+
+    functions = {name: getattr(message, name) for name in ("info", "warning", "error", "fatal")}
+    functions["deprecated"] = message.warn_deprecated
+    return {f"msg_{name}": function for name, function in functions.items()}
+
+
+def _sofa() -> dict[str, Any]:
     from sofa_softctl.runtime.simulation.scene_file import import_scene
 
-    names = ("info", "warning", "error", "fatal", "deprecated")
-    contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
+    contents = _message_functions()
     contents["__version__"] = VERSION
     contents["GetVersion"] = _version
     contents["import_sofa_python_scene"] = import_scene
@@ -113,7 +119,7 @@ def _not_in_sofa(name: str) -> Any:
 
 
 def _version() -> str:
-    """The version of SOFA, such as 'v25.06'."""
+    """Return the version of SOFA, such as 'v25.06'."""
     return f"v{VERSION.rpartition('.')[0]}"
 
 
@@ -160,7 +166,7 @@ def _core() -> dict[str, Any]:
 
 
 def _task_scheduler() -> dict[str, Any]:
-    """SOFA's pool of threads; here every component takes the threads that it needs."""
+    """SOFA's pool of threads, unused: every component starts the threads that it needs."""
     return {
         "GetHardwareThreadsCount": lambda: os.cpu_count() or 1,
         "getThreadCount": lambda: 1,
@@ -182,8 +188,7 @@ def _simulation() -> dict[str, Any]:
 def _helper() -> dict[str, Any]:
     from sofa_softctl.runtime.helper import message
 
-    names = ("info", "warning", "error", "fatal", "deprecated")
-    contents: dict[str, Any] = {f"msg_{name}": getattr(message, name) for name in names}
+    contents = _message_functions()
     contents["MessageHandler"] = message.MessageHandler
     contents["GetVersion"] = _version
     return contents | {"System": importlib.import_module("Sofa.Helper.System")}
@@ -282,7 +287,7 @@ def _runtime() -> dict[str, Any]:
     from sofa_softctl.runtime.helper import repository
 
     def import_plugin(name: str) -> bool:
-        """Nothing to load: the embedded runtime has its components built in."""
+        """Return True; the components of the embedded runtime are built in."""
         del name
         return True
 

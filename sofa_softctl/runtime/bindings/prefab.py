@@ -1,4 +1,4 @@
-"""Prefabs: nodes that build what is in them from parameters."""
+"""Prefabs: nodes that build their content from parameters."""
 
 from __future__ import annotations
 
@@ -12,38 +12,37 @@ from sofa_softctl.runtime.helper import message
 
 
 class RawPrefab(Node):
-    """A node with parameters. Keyword arguments that are no Data are ignored."""
+    """Node with parameters; ignores keyword arguments that are not Data."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         self._parameters: list[Data] = []
         self._built = False
-        known = {name: value for name, value in values.items() if name in self.data_names}
-        super().__init__(**known)
+        super().__init__(**{k: value for k, value in values.items() if k in self.data_names})
 
     @classmethod
     def getClassName(cls) -> str:
-        """The same for every prefab; `prefabname` distinguishes them."""
+        """Return "Prefab" for every prefab; `prefabname` distinguishes them."""
         return "Prefab"
 
     def addPrefabParameter(self, name: str, help: str, type: str, default: Any = None) -> Data:
-        """Add a Data from which the prefab is built; one of every node, such as `name`, is set."""
+        """Add a Data from which the prefab is built; set a Data of every node, such as `name`."""
         if name in self._data:
-            found = self._data[name]
+            parameter = self._data[name]
             if default is not None:
-                found.assign(default, scene_line())
-            return found
+                parameter.assign(default, scene_line())
+            return parameter
         data = self.addData(name=name, value=default, help=help, type=type)
         self._parameters.append(data)
         return data
 
     def init(self) -> None:
-        """Build the prefab; called once its parameters are there."""
+        """Build the prefab; called once its parameters exist."""
 
     def data_changed(self, data: Data) -> None:
-        """See Base; a parameter may change while the node is empty."""
+        """Raise a SceneError if a parameter changes while the node is not empty."""
         super().data_changed(data)
-        holds = len(self.children) + len(self.objects) > 0
-        if self._built and holds and data in self._parameters:
+        has_content = len(self.children) + len(self.objects) > 0
+        if self._built and has_content and data in self._parameters:
             raise SceneError(
                 f"{describe(scene_line())}: {self.describe()} is built already, so its parameter "
                 f"'{data.getName()}' cannot change. Give it when the prefab is made. (SOFA would "
@@ -54,7 +53,7 @@ class RawPrefab(Node):
 class Prefab(RawPrefab):
     """SOFA's Sofa.Prefab.
 
-    A subclass says what it is made from, and builds itself in `init`:
+    A subclass declares its parameters and builds itself in `init`:
 
         class Leg(Sofa.Prefab):
             prefabParameters = [{"name": "n", "type": "int", "help": "Toes.", "default": 5}]
@@ -64,7 +63,7 @@ class Prefab(RawPrefab):
                     self.addChild(f"toe{i}")
 
     `prefabData` holds Data that may change, in the same way. `parent=node` or `parents=[node, ...]`
-    adds the prefab there before it is built, so that links in its parameters can be followed.
+    adds the prefab there before it is built, so that links in its parameters resolve.
     """
 
     prefabParameters: list[dict[str, Any]] = []
@@ -79,14 +78,14 @@ class Prefab(RawPrefab):
         for parent in [values["parent"]] if "parent" in values else values.get("parents", []):
             parent.addChild(self)
         if self.properties:
-            where = describe(scene_line())
-            message.deprecated(self, f"{where}: 'properties' is now 'prefabParameters'.")
-        for entry in (*self.prefabParameters, *self.properties):
-            given = values.get(entry["name"], entry.get("default"))
-            self.addPrefabParameter(entry["name"], entry.get("help", ""), entry["type"], given)
-        for entry in self.prefabData:
-            given = values.get(entry["name"], entry.get("default"))
-            help = entry.get("help", "")
-            self.addData(entry["name"], value=given, type=entry["type"], help=help)
+            line = describe(scene_line())
+            message.warn_deprecated(self, f"{line}: 'properties' is now 'prefabParameters'.")
+        for spec in (*self.prefabParameters, *self.properties):
+            value = values.get(spec["name"], spec.get("default"))
+            self.addPrefabParameter(spec["name"], spec.get("help", ""), spec["type"], value)
+        for spec in self.prefabData:
+            value = values.get(spec["name"], spec.get("default"))
+            help = spec.get("help", "")
+            self.addData(spec["name"], value=value, type=spec["type"], help=help)
         self.init()
         self._built = True

@@ -1,4 +1,4 @@
-"""SofaTypes: short vectors of numbers, Vec3d(1, 2, 3) and the like; and those of Sofa.PyTypes."""
+"""Short vectors of numbers: SofaTypes such as Vec3d(1, 2, 3), and Sofa.PyTypes."""
 
 from __future__ import annotations
 
@@ -9,52 +9,52 @@ import numpy as np
 from sofa_softctl.runtime.bindings.stlib.splib3.numerics import vec3 as splib
 from sofa_softctl.runtime.core.data.data import Data
 
-_EQUAL_WITHIN = 1e-6
-"""Difference up to which SOFA takes two numbers of vectors for the same."""
+_EQUALITY_TOLERANCE = 1e-6
+"""Difference up to which SOFA treats two numbers of vectors as equal."""
 
 
 class _Vec(np.ndarray):
-    """A fixed number of numbers."""
+    """Vector of a fixed number of numbers."""
 
     width: ClassVar[int]
     kind: ClassVar[type]
 
     def __new__(cls, *values: Any) -> _Vec:
-        given: np.ndarray = np.asarray(
+        array: np.ndarray = np.asarray(
             values[0] if len(values) == 1 else values, dtype=cls.kind
         ).ravel()
-        if not len(given):
-            given = np.zeros(cls.width, cls.kind)
-        if len(given) != cls.width:
-            raise ValueError(f"{cls.__name__} takes {cls.width} numbers, got {len(given)}.")
-        return given.copy().view(cls)
+        if not len(array):
+            array = np.zeros(cls.width, cls.kind)
+        if len(array) != cls.width:
+            raise ValueError(f"{cls.__name__} takes {cls.width} numbers, got {len(array)}.")
+        return array.copy().view(cls)
 
     def set(self, *values: Any) -> None:
-        """Replace its numbers."""
+        """Replace all numbers."""
         self[:] = values[0] if len(values) == 1 else values
 
     def clear(self) -> None:
-        """Make all its numbers 0."""
+        """Set all numbers to 0."""
         self[:] = 0
 
     def norm(self) -> float:
-        """Its length."""
+        """Return the length."""
         return float(np.linalg.norm(self))
 
     def norm2(self) -> float:
-        """Its length squared."""
+        """Return the squared length."""
         return float(np.vdot(self, self))
 
     def lNorm(self, power: int) -> float:
-        """Its norm of that power; the largest number for 0 or less, as in SOFA."""
+        """Return the norm of this power; the largest number for 0 or less, as in SOFA."""
         return float(np.linalg.norm(self, power if power > 0 else np.inf))
 
     def normalized(self) -> _Vec:
-        """The vector of length 1 in its direction."""
+        """Return the vector of length 1 in this direction."""
         return type(self)(np.asarray(self) / self.norm())
 
     def normalize(self) -> bool:
-        """Make its length 1; false, and nothing done, where it has no length."""
+        """Scale it to length 1; return False, without a change, if its length is 0."""
         length = self.norm()
         if length > 0.0:
             self[:] = np.asarray(self) / length
@@ -66,7 +66,7 @@ class _Vec(np.ndarray):
     def __eq__(self, other: object) -> bool:  # type: ignore[override]
         mine, theirs = np.asarray(self), np.asarray(other)
         same_shape = mine.shape == theirs.shape
-        return same_shape and bool((np.abs(mine - theirs) <= _EQUAL_WITHIN).all())
+        return same_shape and bool((np.abs(mine - theirs) <= _EQUALITY_TOLERANCE).all())
 
     def __ne__(self, other: object) -> bool:  # type: ignore[override]
         return not self == other
@@ -75,17 +75,17 @@ class _Vec(np.ndarray):
 
 
 class _Plane(_Vec):
-    """One with a vector product: of 2 or 3 numbers."""
+    """Vector of 2 or 3 numbers, with a vector product."""
 
     def cross(self, other: Any) -> Any:
-        """The vector product; of 2 numbers the one number."""
+        """Return the vector product, a number for vectors of 2 numbers."""
         if self.width == 3:
             return type(self)(np.cross(np.asarray(self), other))
         return self[0] * other[1] - self[1] * other[0]
 
 
 def vector_types() -> dict[str, type]:
-    """Vec1d to Vec6d, with d, f or i."""
+    """Return the classes Vec1d to Vec6d, with d, f or i, by name."""
     kinds = {"d": float, "f": float, "i": int}
     return {
         f"Vec{width}{letter}": _vector_type(f"Vec{width}{letter}", width, kind)
@@ -96,32 +96,32 @@ def vector_types() -> dict[str, type]:
 
 def _vector_type(name: str, width: int, kind: type) -> type:
     axes = "xyzw"[:width] if width <= 4 else ""
-    parts: dict[str, Any] = {axis: _entry(index) for index, axis in enumerate(axes)}
+    parts: dict[str, Any] = {axis: _coordinate(index) for index, axis in enumerate(axes)}
     for count in range(2, len(axes) + 1):  # xy, xyz, xyzw
-        parts[axes[:count]] = _first(count)
+        parts[axes[:count]] = _leading_coordinates(count)
     base = _Plane if width in (2, 3) else _Vec
     return type(name, (base,), {"width": width, "kind": kind, **parts})
 
 
-def _entry(index: int) -> property:
-    def set_entry(vector: Any, value: float) -> None:
+def _coordinate(index: int) -> property:
+    def set_coordinate(vector: Any, value: float) -> None:
         vector[index] = value
 
-    return property(lambda vector: vector[index].item(), set_entry)
+    return property(lambda vector: vector[index].item(), set_coordinate)
 
 
-def _first(count: int) -> property:
+def _leading_coordinates(count: int) -> property:
     return property(lambda vector: tuple(vector[:count].tolist()))
 
 
 class Vec3(splib.Vec3):
-    """Sofa.PyTypes.Vec3: that of splib3, also of the value of a Data."""
+    """Sofa.PyTypes.Vec3: the class of splib3, which also takes a Data."""
 
     def __new__(cls, *args: Any) -> Vec3:
-        """Make it of numbers, an array or a Data of three.
+        """Create it from numbers, an array or a Data of three.
 
         Raises:
-            AttributeError: there are not three, or one; SOFA raises this, too.
+            AttributeError: There are not three numbers, or one; SOFA raises this, too.
         """
         values = [arg.value if isinstance(arg, Data) else arg for arg in args]
         try:
@@ -131,14 +131,14 @@ class Vec3(splib.Vec3):
 
 
 class RGBAColor(np.ndarray):
-    """Sofa.PyTypes.RGBAColor: red, green, blue and opacity, of a list of four or of a Data."""
+    """Sofa.PyTypes.RGBAColor: red, green, blue and opacity, from a list of four or a Data."""
 
     def __new__(cls, color: Any = None) -> RGBAColor:
-        """Make it of numbers, or view the value of a Data or array.
+        """Create it from numbers, or view the value of a Data or array.
 
         Raises:
-            ValueError: there are not four numbers.
-            TypeError: one of them is no number.
+            ValueError: There are not four numbers.
+            TypeError: An entry is not a number.
         """
         if isinstance(color, Data):
             color = color.array()

@@ -1,10 +1,10 @@
-"""Attributes of a controller that change from step to step, captured and put back by value.
+"""Capture and restore attributes of a controller that change from step to step, by value.
 
-Of simple kinds (numbers, texts, arrays, random generators, lists, dicts and sets of these, objects
-of the scene's own classes) a copy is held, of global variables that methods assign as well; nodes,
-components and Data are held by their path, so that another graph of the same scene can take the
-attributes over; methods by their name. Functions and modules stay as they are. What is left, such
-as iterators, files and objects of libraries, is named, as nobody can tell whether it changes.
+Simple kinds (numbers, texts, arrays, random generators, lists, dicts and sets of these, objects of
+the scene's own classes) are copied, also global variables that methods assign; nodes, components
+and Data are stored by path, so that another graph of the same scene can restore the attributes;
+methods by name. Functions and modules stay as they are. A warning names the remaining ones, such as
+iterators, files and objects of libraries, since it is unknown whether they change.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ import numpy as np
 
 from sofa_softctl.runtime.helper import message
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, np.generic, enum.Enum, PurePath, range)
-_CONSTANT = (*_PLAIN, slice, date, time, timedelta, np.dtype)
+_BASIC = (type(None), bool, int, float, complex, str, bytes, np.generic, enum.Enum, PurePath, range)
+_CONSTANT = (*_BASIC, slice, date, time, timedelta, np.dtype)
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = ("site-packages", "dist-packages")
 _INTERNAL = frozenset(
     "_context _where _data _links _initialised _outputs made_at "
-    "_attributes_at_start _told_attributes".split()
+    "_attributes_at_start _warned_attributes".split()
 )
 """Attributes of every component."""
 
@@ -45,38 +45,35 @@ class _UnheldError(Exception):
 
 
 @dataclass
-class _Held:
-    """One captured value."""
+class _Capture:
+    """Captured value."""
 
     kind: str
-    """Case of `_Return.value`."""
+    """Case of `_Restorer.value`."""
     content: Any = None
-    """What it needs."""
+    """Content that the case needs."""
     cls: Any = None
-    """Class of the value, where it may have to be made."""
+    """Class of the value, to create it if it is missing."""
 
 
 def holds_own_state(controller: Any, method: str) -> bool:
-    """Whether the scene's own code has a method of that name, such as 'snapshot' or 'reset'."""
+    """Return True if the scene's own code has this method, such as 'snapshot' or 'reset'."""
     return any(method in vars(cls) for cls in _own_classes(type(controller)))
 
 
 def capture(owner: Any) -> dict[str, Any]:
-    """What a controller of a scene keeps in attributes of its own, for `put_back`.
-
-    Of attributes that cannot be captured it is warned, once.
-    """
+    """Return the captured state in the attributes of a scene's controller, for `put_back`."""
     held: dict[str, Any] = {}
-    own = _own_classes(type(owner))
-    for name, value in vars(owner).items() if own else ():
+    own_classes = _own_classes(type(owner))
+    for name, value in vars(owner).items() if own_classes else ():
         if _is_own_state(owner, name):
-            held[name] = _captured(value, owner)
-    for cls in own:
+            held[name] = _capture_attribute(value, owner)
+    for cls in own_classes:
         for name, value in vars(cls).items():
-            if not name.startswith("__") and isinstance(value, (*_PLAIN, list, dict, set)):
-                held[f"{cls.__qualname__}.{name}"] = _captured(value, owner)
+            if not name.startswith("__") and isinstance(value, (*_BASIC, list, dict, set)):
+                held[f"{cls.__qualname__}.{name}"] = _capture_attribute(value, owner)
         for name, variables in _globals_set(cls).items():
-            held[f"global {name}"] = _captured(variables.get(name), owner)
+            held[f"global {name}"] = _capture_attribute(variables.get(name), owner)
     return held
 
 
@@ -86,11 +83,11 @@ def _is_own_state(owner: Any, name: str) -> bool:
 
 
 def warn_unheld(owner: Any, held: dict[str, Any]) -> None:
-    """Warn once of the attributes that `capture` could not take."""
-    told = vars(owner).setdefault("_told_attributes", set())
+    """Warn once of the attributes that `capture` could not copy."""
+    warned = vars(owner).setdefault("_warned_attributes", set())
     for name, value in held.items():
-        if value.kind == "unheld" and name not in told:
-            told.add(name)
+        if value.kind == "unheld" and name not in warned:
+            warned.add(name)
             message.warning(
                 owner,
                 f"{owner.getClassName()} '{owner.getPathName()}' has the attribute '{name}' "
@@ -100,11 +97,11 @@ def warn_unheld(owner: Any, held: dict[str, Any]) -> None:
 
 
 def put_back(owner: Any, held: dict[str, Any]) -> None:
-    """Return to what `capture` gave; attributes that came since then go."""
-    attributes, own, back = vars(owner), _own_classes(type(owner)), _Return(owner)
-    classes = {cls.__qualname__: cls for cls in own}
-    variables = {name: found for cls in own for name, found in _globals_set(cls).items()}
-    for name in [name for name in attributes if own and name not in held]:
+    """Restore the result of `capture`, and delete attributes that were added since then."""
+    attributes, own_classes, restorer = vars(owner), _own_classes(type(owner)), _Restorer(owner)
+    classes = {cls.__qualname__: cls for cls in own_classes}
+    variables = {name: scope for cls in own_classes for name, scope in _globals_set(cls).items()}
+    for name in [name for name in attributes if own_classes and name not in held]:
         if _is_own_state(owner, name):
             del attributes[name]
     for name, value in held.items():
@@ -112,48 +109,48 @@ def put_back(owner: Any, held: dict[str, Any]) -> None:
         if value.kind in ("stays", "unheld"):
             continue
         if cls is not None:
-            setattr(cls, short, back.value(vars(cls).get(short), value))
+            setattr(cls, short, restorer.value(vars(cls).get(short), value))
         elif name.startswith("global "):
             short = name.removeprefix("global ")
-            variables[short][short] = back.value(variables[short].get(short), value)
+            variables[short][short] = restorer.value(variables[short].get(short), value)
         else:
-            attributes[name] = back.value(attributes.get(name), value)
+            attributes[name] = restorer.value(attributes.get(name), value)
 
 
-def changed(owner: Any, held: dict[str, Any]) -> list[str]:
-    """Names of the attributes that are not as `capture` found them."""
-    now = capture(owner)
-    return sorted(name for name in held.keys() | now.keys() if not _same(held, now, name))
+def changed_attributes(owner: Any, held: dict[str, Any]) -> list[str]:
+    """Return the names of the attributes that have changed since `capture`."""
+    present = capture(owner)
+    return sorted(k for k in held.keys() | present.keys() if not _is_same(held, present, k))
 
 
-def _same(held: dict[str, Any], now: dict[str, Any], name: str) -> bool:
+def _is_same(held: dict[str, Any], present: dict[str, Any], name: str) -> bool:
     try:
-        return _written(held.get(name)) == _written(now.get(name))
-    except Exception:  # pickle raises whatever an object's own methods raise
+        return _pickle_value(held.get(name)) == _pickle_value(present.get(name))
+    except Exception:  # pickle raises any error of an object's own methods
         return False
 
 
-def _written(held: Any) -> bytes:
+def _pickle_value(held: Any) -> bytes:
     file = io.BytesIO()
     pickler = pickle.Pickler(file)
-    pickler.fast = True  # equal values, not the same ones
+    pickler.fast = True  # equal values, not identical ones
     pickler.dump(held)
     return file.getvalue()
 
 
 def note_set(owner: Any, name: str, held: dict[str, Any]) -> None:
-    """What a script sets between the steps is what the attribute returns to from now on."""
+    """Capture the value that a script sets between the steps, to restore it later."""
     if name not in _INTERNAL and name in vars(owner):
-        held[name] = _captured(vars(owner)[name], owner)
+        held[name] = _capture_attribute(vars(owner)[name], owner)
 
 
 def _own_classes(cls: type) -> list[type]:
-    """The classes of the scene's own code that it derives from."""
+    """Return the base classes from the scene's own code."""
     return [base for base in cls.__mro__ if _is_own(base)]
 
 
 def _is_own(cls: type) -> bool:
-    """Whether a class is of a scene or a plugin: neither of this package nor of a library."""
+    """Return True for a class of a scene or a plugin, neither of this package nor of a library."""
     top = cls.__module__.partition(".")[0]
     if top in (_PACKAGE, "Sofa", *sys.builtin_module_names) or top in sys.stdlib_module_names:
         return top == "__main__"
@@ -163,7 +160,7 @@ def _is_own(cls: type) -> bool:
 
 @cache
 def _globals_set(cls: type) -> dict[str, dict[str, Any]]:
-    """Global variables that methods of a class assign, by name: the variables of their module."""
+    """Return for each global variable that methods assign the variables of its module, by name."""
     functions = [inspect.unwrap(e) for e in vars(cls).values() if inspect.isfunction(e)]
     return {
         step.argval: function.__globals__
@@ -173,36 +170,36 @@ def _globals_set(cls: type) -> dict[str, dict[str, Any]]:
     }
 
 
-def _captured(value: Any, owner: Any) -> _Held:
-    """One attribute; of what stays no reference, which another process could not read."""
+def _capture_attribute(value: Any, owner: Any) -> _Capture:
+    """Capture an attribute; without a reference to values that another process could not read."""
     try:
-        held = _capture(value, owner, {})
+        result = _capture(value, owner, {})
     except _UnheldError as error:
-        return _Held("unheld", str(error))
-    return _Held("stays") if held.kind == "stays" else held
+        return _Capture("unheld", str(error))
+    return _Capture("stays") if result.kind == "stays" else result
 
 
-def _capture(value: Any, owner: Any, seen: dict[int, _Held]) -> _Held:
+def _capture(value: Any, owner: Any, captured: dict[int, _Capture]) -> _Capture:
     if isinstance(value, _CONSTANT):
-        return _Held("constant", value)
-    if id(value) in seen:
-        return seen[id(value)]
+        return _Capture("constant", value)
+    if id(value) in captured:
+        return captured[id(value)]
     if isinstance(value, types.MethodType) and value.__self__ is owner:
-        return _Held("method", value.__func__.__name__)
+        return _Capture("method", value.__func__.__name__)
     if isinstance(value, (*_CODE, types.MethodType)):
-        return _Held("constant" if _is_importable(value) else "stays", value)
+        return _Capture("constant" if _is_importable(value) else "stays", value)
     if hasattr(value, "getPathName"):
         holder = value.getOwner() if hasattr(value, "getOwner") else value
-        return _Held("part", (holder.getPathName(), "" if holder is value else value.getName()))
-    held = seen[id(value)] = _Held("", [], type(value))
-    held.kind = _fill(value, held.content, owner, seen)
-    if held.kind == "stays":
-        held.content = value
-    return held
+        return _Capture("part", (holder.getPathName(), "" if holder is value else value.getName()))
+    result = captured[id(value)] = _Capture("", [], type(value))
+    result.kind = _fill(value, result.content, owner, captured)
+    if result.kind == "stays":
+        result.content = value
+    return result
 
 
-def _fill(value: Any, content: list[Any], owner: Any, seen: dict[int, _Held]) -> str:
-    """Append what is needed to make a value again; its kind."""
+def _fill(value: Any, content: list[Any], owner: Any, captured: dict[int, _Capture]) -> str:
+    """Append the content to create a value again; return its kind."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         if not value.flags.writeable and value.base is not None:
             return "stays"  # a view of a Data
@@ -215,16 +212,16 @@ def _fill(value: Any, content: list[Any], owner: Any, seen: dict[int, _Held]) ->
         content.append(value.getstate())
         return "random"
     if isinstance(value, dict):
-        content += [(key, _capture(entry, owner, seen)) for key, entry in value.items()]
+        content += [(key, _capture(item, owner, captured)) for key, item in value.items()]
         return "dict"
     if isinstance(value, list | tuple | set | frozenset | deque):
-        content += [_capture(entry, owner, seen) for entry in value]
+        content += [_capture(item, owner, captured) for item in value]
         return "list" if isinstance(value, list | deque) else "fixed"
     if callable(getattr(value, "snapshot", None)) and callable(getattr(value, "restore", None)):
         content.append(value.snapshot())
         return "own"
     if _is_own(type(value)) and hasattr(value, "__dict__"):
-        content += [(name, _capture(entry, owner, seen)) for name, entry in vars(value).items()]
+        content += [(name, _capture(item, owner, captured)) for name, item in vars(value).items()]
         return "object"
     if type(value).__module__.partition(".")[0] in (_PACKAGE, "Sofa", "logging", "functools"):
         return "stays"
@@ -232,22 +229,22 @@ def _fill(value: Any, content: list[Any], owner: Any, seen: dict[int, _Held]) ->
 
 
 def _is_importable(value: Any) -> bool:
-    """Whether another graph of the same scene has it as well."""
+    """Return True if another graph of the same scene has it as well."""
     if isinstance(value, types.ModuleType):
         return False
     module = sys.modules.get(getattr(value, "__module__", None) or "")
     return getattr(module, getattr(value, "__qualname__", ""), None) is value
 
 
-class _Return:
-    """Makes captured values again; what is there now is changed where it is of the same class."""
+class _Restorer:
+    """Restorer of captured values, which changes present values of the same class in place."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
-        self._done: dict[int, Any] = {}
+        self._restored: dict[int, Any] = {}
 
-    def value(self, present: Any, held: _Held) -> Any:
-        """The value that was captured, given what stands in its place."""
+    def value(self, present: Any, held: _Capture) -> Any:
+        """Return the captured value, in place of the present one."""
         content = held.content
         match held.kind:
             case "constant":
@@ -261,14 +258,14 @@ class _Return:
             case "fixed":
                 rows = self._rows(present, content)
                 return held.cls(*rows) if hasattr(held.cls, "_fields") else held.cls(rows)
-        if id(held) not in self._done:
+        if id(held) not in self._restored:
             if not isinstance(present, held.cls):
-                present = _made(held)
-            self._done[id(held)] = present
-            self._done[id(held)] = self._changed(present, held)
-        return self._done[id(held)]
+                present = _new_value(held)
+            self._restored[id(held)] = present
+            self._restored[id(held)] = self._update(present, held)
+        return self._restored[id(held)]
 
-    def _changed(self, present: Any, held: _Held) -> Any:
+    def _update(self, present: Any, held: _Capture) -> Any:
         content = held.content
         match held.kind:
             case "array":
@@ -282,7 +279,7 @@ class _Return:
             case "own":
                 present.restore(content[0])
             case "dict":
-                entries = {key: self.value(present.get(key), entry) for key, entry in content}
+                entries = {key: self.value(present.get(key), item) for key, item in content}
                 present.clear()
                 present.update(entries)
             case "list":
@@ -290,31 +287,31 @@ class _Return:
                 present.clear()
                 present.extend(rows)
             case "object":
-                now = dict(vars(present))
+                present_values = dict(vars(present))
                 vars(present).clear()
-                for name, entry in content:
-                    vars(present)[name] = self.value(now.get(name), entry)
+                for name, item in content:
+                    vars(present)[name] = self.value(present_values.get(name), item)
         return present
 
-    def _rows(self, present: Any, content: list[_Held]) -> list[Any]:
-        now = list(present) if isinstance(present, list | tuple | deque) else []
-        now += [None] * (len(content) - len(now))
-        return [self.value(*pair) for pair in zip(now, content, strict=False)]
+    def _rows(self, present: Any, content: list[_Capture]) -> list[Any]:
+        values = list(present) if isinstance(present, list | tuple | deque) else []
+        values += [None] * (len(content) - len(values))
+        return [self.value(*pair) for pair in zip(values, content, strict=False)]
 
     def _part(self, present: Any, path: str, name: str) -> Any:
-        """The node, component or Data of a path in the owner's graph."""
+        """Return the node, component or Data of a path in the owner's graph."""
         holder = present.getOwner() if hasattr(present, "getOwner") else present
         if hasattr(holder, "getPathName") and holder.getPathName() == path:
             return holder.findData(name) if name else holder
         for node in self.owner.getContext().getRoot().walk(everything=True):
-            for entry in (node, *node.objects):
-                if entry.getPathName() == path:
-                    return entry.findData(name) if name else entry
+            for item in (node, *node.objects):
+                if item.getPathName() == path:
+                    return item.findData(name) if name else item
         return present
 
 
-def _made(held: _Held) -> Any:
-    """A fresh value of the class, to be filled."""
+def _new_value(held: _Capture) -> Any:
+    """Create a value of the class, to be filled."""
     if held.kind == "array":
         return held.content[0].copy()
     if held.kind == "generator":

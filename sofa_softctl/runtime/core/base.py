@@ -1,4 +1,4 @@
-"""Base class of nodes and components: name, Data, links, place in the graph."""
+"""Base class of nodes and components: name, Data, links, path in the graph."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
 from sofa_softctl.runtime.core.link import Link, LinkType
 from sofa_softctl.runtime.core.link_path import LinkPath
-from sofa_softctl.runtime.core.paths import explain, follow
+from sofa_softctl.runtime.core.paths import explain_path, follow_path
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 ATTRIBUTE_SIMILARITY_MIN = 0.75
-"""Similarity to the name of a Data, from 0 to 1, from which on an attribute looks misspelt."""
+"""Similarity to the name of a Data, 0 to 1, above which an attribute seems misspelt."""
 
 
 PROTECTED = ("children", "objects", "parents", "data", "links", "linkpath")
@@ -38,11 +38,11 @@ class Base:
     data_types: ClassVar[dict[str, DataType]] = {}
     link_types: ClassVar[dict[str, LinkType]] = {}
     counted: ClassVar[tuple[str, ...]] = ()
-    """Data that have an entry for each of something."""
+    """Data with an entry per item, such as a node or an element."""
     data_names: ClassVar[dict[str, str]] = {}
-    """Every name and alias of a Data or link, and the name that it stands for."""
+    """Name of the Data or link for each name and alias."""
     _scripted: ClassVar[bool] = False
-    """Whether it is a class of Python's, whose attributes are its own."""
+    """Whether it is a Python class of a scene, with its own attributes."""
 
     name = Text("", "Name of the object in its node.")
     tags = Texts([], "Words by which a script can find it.")
@@ -52,11 +52,11 @@ class Base:
         super().__init_subclass__(**options)
         cls.data_types, cls.link_types = {}, {}
         for base in reversed(cls.__mro__):
-            for name, entry in vars(base).items():
-                if isinstance(entry, DataType):
-                    cls.data_types[name] = entry
-                elif isinstance(entry, LinkType):
-                    cls.link_types[name] = entry
+            for name, declared in vars(base).items():
+                if isinstance(declared, DataType):
+                    cls.data_types[name] = declared
+                elif isinstance(declared, LinkType):
+                    cls.link_types[name] = declared
         cls.counted = tuple(name for name, kind in cls.data_types.items() if kind.per)
         cls.data_names = {}
         for name, declaration in (cls.data_types | cls.link_types).items():
@@ -67,11 +67,11 @@ class Base:
         self._where: Line | None = scene_line()
         self._data: dict[str, Data] = {}
         self._links: dict[str, Link] = {}
-        # The template comes first: it says how wide other Data are.
+        # The template comes first: it determines the width of other Data.
         for name in sorted(self.data_types, key=lambda name: name != "template"):
             declaration = self.data_types[name]
             data = self._data[name] = declaration.data_class(declaration, self)
-            self.__dict__[name] = data  # reading it then calls no Python
+            self.__dict__[name] = data  # so that reading it calls no Python function
             if name == "template" and values.get("template") is not None:
                 data.assign(values["template"], self._where)
         for name, link_type in self.link_types.items():
@@ -79,9 +79,9 @@ class Base:
         self.assign(values)
 
     def assign(self, values: Mapping[str, Any]) -> None:
-        """Take over what a scene gave for Data and links; an unknown name is complained of.
+        """Set Data and links to the values of a scene; complain of unknown names.
 
-        In the order of the names, as in SOFA: of several for one Data the last one counts.
+        In the order of the names, as in SOFA: of several names for a Data the last one counts.
         """
         for name in sorted(values, key=lambda name: (name != "name", name)):
             value = values[name]
@@ -103,26 +103,26 @@ class Base:
 
     @property
     def _node(self) -> Node | None:
-        """The node from which its links are followed."""
+        """Node from which its links are followed."""
         raise NotImplementedError
 
-    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
-        """Called before a scene or script sets a Data; the value is None where it is not known."""
+    def check_change(self, data: Data, value: Any, line: Line | None) -> None:
+        """Check a Data before a scene or script sets it; the value is None if it is unknown."""
 
     def data_changed(self, data: Data) -> None:
-        """Called when a scene or script set a Data."""
+        """React to a Data that a scene or script has set."""
 
     def find_box(self) -> np.ndarray:
-        """Smallest and largest corner of what it holds now, shape (2, 3); see `bbox`."""
+        """Return the smallest and largest corner of its content, shape (2, 3); see `bbox`."""
         return NO_BOX
 
     def update_outputs(self) -> None:
-        """Bring computed Data up to date; engines overwrite it."""
+        """Update computed Data; engines override it."""
 
     # -- SOFA's Python API -------------------------------------------------------------------
 
     def getName(self) -> str:
-        """The name of the object."""
+        """Return the name of the object."""
         return self.name.get()
 
     def setName(self, name: str) -> None:
@@ -131,82 +131,82 @@ class Base:
 
     @classmethod
     def getClassName(cls) -> str:
-        """The name of its class, as scenes write it."""
+        """Return the name of its class, as scenes write it."""
         return cls.__name__
 
     def getTemplateName(self) -> str:
-        """The kind of degrees of freedom; empty where there are none."""
+        """Return the kind of degrees of freedom, or ""."""
         return ""
 
     def getInstanciationFileName(self) -> str:
-        """The file in which a scene made it."""
+        """Return the file in which a scene created it."""
         return self._where[0] if self._where else ""
 
     def getInstanciationSourceFilePos(self) -> int:
-        """The line on which a scene made it."""
+        """Return the line on which a scene created it."""
         return self._where[1] if self._where else 0
 
     def getPathName(self) -> str:
-        """Its place in the graph, such as `/trunk/dofs`."""
+        """Return its path in the graph, such as `/trunk/dofs`."""
         raise NotImplementedError
 
     def getLinkPath(self) -> str:
-        """Its place in the graph as a link."""
+        """Return its path in the graph as a link."""
         return f"@{self.getPathName()}"
 
     getAsACreateObjectParameter = getLinkPath
 
     @property
     def linkpath(self) -> LinkPath:
-        """Its place in the graph as a link."""
+        """Path in the graph as a link."""
         return LinkPath(self)
 
     def findData(self, name: str) -> Data | None:
-        """The Data of that name or alias, None when there is none."""
+        """Return the Data of that name or alias, or None."""
         return self._data.get(self.data_names.get(name, name))
 
     def getData(self, name: str) -> Any:
-        """The Data of that name or alias; None, with a warning, when there is none."""
+        """Return the Data of that name or alias, or None, with a warning."""
         data = self.findData(name)
         if data is None:
             complain(self, UnknownDataError(self.unknown_data(name, scene_line())))
         return data
 
     def hasData(self, name: str) -> bool:
-        """Whether there is a Data of that name or alias."""
+        """Return True if there is a Data of that name or alias."""
         return self.findData(name) is not None
 
     def getDataFields(self) -> list[Data]:
-        """Every Data."""
+        """Return all Data."""
         return list(self._data.values())
 
     @property
     def __data__(self) -> Mapping[str, Data]:
-        """Every Data by name."""
+        """All Data by name."""
         return MappingProxyType(self._data)
 
     def findLink(self, name: str) -> Link | None:
-        """The link of that name."""
+        """Return the link of that name, or None."""
         return self._links.get(self.data_names.get(name, name))
 
     def getLinks(self) -> list[Link]:
-        """Every link."""
+        """Return all links."""
         return list(self._links.values())
 
     def getLoggedMessagesAsString(self) -> str:
-        """The messages that it sent, one a line."""
+        """Return the messages that it sent, one a line."""
         return "\n".join(self.__dict__.get("_messages", ()))
 
     def countLoggedMessages(self) -> int:
-        """How many messages it sent."""
+        """Return the number of messages that it sent."""
         return len(self.__dict__.get("_messages", ()))
 
     def clearLoggedMessages(self) -> None:
-        """Forget the messages that it sent."""
+        """Delete the messages that it sent."""
         self.__dict__.pop("_messages", None)
 
     def setDataValues(self, **values: Any) -> None:
-        """Set several Data at once."""
+        """Set several Data."""
         self.assign(values)
 
     def addData(
@@ -218,15 +218,14 @@ class Base:
         group: str = "",
         type: str = "",
     ) -> Data:
-        """Give this one object a Data of its own, as Python controllers do.
+        """Add a Data to this object only, as Python controllers do.
 
-        A Data as its value, or a link to one, is followed from then on; the type may then be
-        left out.
+        The new Data follows a Data or a link that is its value; the type may then be left out.
         """
         if name in self._data or name in PROTECTED or hasattr(self.__class__, name):
-            what = "a Data" if name in self._data else "an attribute"
+            kind = "a Data" if name in self._data else "an attribute"
             raise SceneError(
-                f"{describe(scene_line())}: {self.describe()} already has {what} '{name}'; give "
+                f"{describe(scene_line())}: {self.describe()} already has {kind} '{name}'; give "
                 "the new Data another name."
             )
         is_link = isinstance(value, str) and value.startswith("@")
@@ -253,7 +252,7 @@ class Base:
         return data
 
     def addLink(self, name: str, value: Any = None, help: str = "") -> Link:
-        """Give this one object a link of its own."""
+        """Add a link to this object only."""
         declaration = LinkType(help)
         declaration.name = name
         link = self._links[name] = Link(declaration, self)
@@ -286,7 +285,7 @@ class Base:
             object.__setattr__(self, name if real is None else real, value)
 
     def _check_new_attribute(self, name: str) -> None:
-        """Complain of a scene's attribute that is nearly the name of a Data: nothing reads it."""
+        """Complain of a scene's attribute whose name is close to a Data: nothing reads it."""
         caller = sys._getframe(2).f_globals.get("__name__", "")
         if self._scripted or name.startswith("_") or caller.partition(".")[0] == "sofa_softctl":
             return
@@ -306,7 +305,7 @@ class Base:
     # -- helpers of the runtime ------------------------------------------------------------------
 
     def describe(self) -> str:
-        """For messages: `CableConstraint '/trunk/cable/left'`."""
+        """Return class and path for messages, such as `CableConstraint '/trunk/cable/left'`."""
         name = self._data.get("name")
         if name is not None and (name.get() or self is self._node):
             return f"{self.getClassName()} '{self.getPathName()}'"
@@ -314,34 +313,34 @@ class Base:
         return f"{self.getClassName()}{place}"
 
     def fault(self, problem: str) -> SceneError:
-        """A SceneError that names the scene's line and the object."""
+        """Return a SceneError that names the scene's line and the object."""
         return SceneError(f"{describe(self._where)}: {self.describe()} {problem}")
 
     @classmethod
     def _method_names(cls, name: str) -> list[str]:
-        """For messages: public methods in SOFA's words, if the name looks like one of them."""
+        """Return the public methods of SOFA's API, if the name looks like one of them."""
         if not name.startswith(("add", "create", "find", "get", "is", "remove", "set")):
             return []
-        return [entry for entry in dir(cls) if entry[0] != "_" and "_" not in entry]
+        return [method for method in dir(cls) if method[0] != "_" and "_" not in method]
 
     def resolve(self, path: str, *, data: bool = False) -> Any:
-        """Target of a link, None when there is none."""
-        return follow(path, self._node, data=data, owner=self)
+        """Return the target of a link, or None."""
+        return follow_path(path, self._node, data=data, owner=self)
 
     def explain_link(self, path: str, *, data: bool = False) -> str:
-        """For messages: which names the graph offers where a link broke."""
+        """Explain a broken link by the names in the graph at its last valid node."""
         if self._node is None:
             return "The object is in no node yet."
-        return explain(path, self._node, data=data)
+        return explain_path(path, self._node, data=data)
 
-    def unknown_data(self, name: str, where: Line | None) -> str:
-        """For messages: the Data that was probably meant."""
+    def unknown_data(self, name: str, line: Line | None) -> str:
+        """Return the message of an unknown Data, with the probably intended one."""
         listing = f" 'softctl components {self.getClassName()}' lists them."
         if self is self._node:
             listing = f" It has: {', '.join(self._data)}."
-        return f"{describe(where)}: {self.explain_data(name)}{listing}"
+        return f"{describe(line)}: {self.explain_data(name)}{listing}"
 
     def explain_data(self, name: str) -> str:
-        """For messages: that there is no Data of that name, and which was probably meant."""
+        """Return the sentence that there is no such Data, with the probably intended one."""
         hint = did_you_mean(name, type(self).data_names)
         return f"{self.describe()} has no Data '{name}'.{hint}"

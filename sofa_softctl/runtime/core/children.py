@@ -8,48 +8,48 @@ from typing import Any, TypeVar
 from sofa_softctl.runtime.core.base import Base
 from sofa_softctl.runtime.core.link import class_of
 
-Entry = TypeVar("Entry", bound=Base)
+Item = TypeVar("Item", bound=Base)
 
 
-class NodeIterator(list[Entry]):
-    """SofaPython3's NodeIterator: a list whose entries are found by number or by name."""
+class NodeIterator(list[Item]):
+    """SofaPython3's NodeIterator: a list with items by number or by name."""
 
-    def __init__(self, remove: Callable[[Entry], object]) -> None:
+    def __init__(self, remove: Callable[[Item], object]) -> None:
         super().__init__()
         self._remove = remove
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
             return super().__getitem__(key)
-        found = next((entry for entry in self if entry.getName() == key), None)
-        if found is None:
-            names = ", ".join(entry.getName() for entry in self)
+        match = next((item for item in self if item.getName() == key), None)
+        if match is None:
+            names = ", ".join(item.getName() for item in self)
             raise IndexError(f"There is no '{key}' among: {names or 'nothing'}.")
-        return found
+        return match
 
     def __contains__(self, key: object) -> bool:
         if isinstance(key, str):
-            return any(entry.getName() == key for entry in self)
+            return any(item.getName() == key for item in self)
         return super().__contains__(key)
 
-    def at(self, index: int) -> Entry:
-        """The entry of that number."""
+    def at(self, index: int) -> Item:
+        """Return the item of that number."""
         return list.__getitem__(self, index)
 
     def remove_at(self, index: int) -> None:
-        """Take the entry of that number out of the node."""
+        """Remove the item of that number from the node."""
         self._remove(self.at(index))
 
 
-class NodeLink(list[Entry]):
-    """SofaPython3's link of a node to its objects of one kind: attributes are those of an object.
+class NodeLink(list[Item]):
+    """SofaPython3's link of a node to its objects of one kind, with the attributes of one object.
 
-    As `node.mass.totalMass` or `node.topology.linkpath`. Of links to one object that is the last
-    one that was added, of others the first.
+    Examples: `node.mass.totalMass`, `node.topology.linkpath`. For links to one object the last
+    object that was added counts, for others the first.
     """
 
     def __init__(
-        self, node: Base, name: str, objects: list[Entry], *, kind: str, help: str, single: bool
+        self, node: Base, name: str, objects: list[Item], *, kind: str, help: str, single: bool
     ) -> None:
         super().__init__(objects)
         self.__dict__.update(
@@ -57,15 +57,15 @@ class NodeLink(list[Entry]):
         )
 
     def getName(self) -> str:
-        """The link's own name, such as 'mass'."""
+        """Return the name of the link, such as 'mass'."""
         return str(self.__dict__["_name"])
 
     def setName(self, name: str) -> None:
-        """Rename it; its node still knows it by the old name, as in SOFA."""
+        """Rename it; its node still uses the old name, as in SOFA."""
         self.__dict__["_name"] = name
 
     def getHelp(self) -> str:
-        """Help text."""
+        """Return the help text."""
         return str(self.__dict__["_help"])
 
     def setHelp(self, help: str) -> None:
@@ -73,59 +73,59 @@ class NodeLink(list[Entry]):
         self.__dict__["_help"] = help
 
     def getPathName(self) -> str:
-        """Where the link is, such as '/trunk.mass'."""
+        """Return the path of the link, such as '/trunk.mass'."""
         return f"{self.getOwnerBase().getPathName()}.{self.getName()}"
 
     def getOwnerBase(self) -> Any:
-        """The node whose link it is."""
+        """Return the node of the link."""
         return self.__dict__["_node"]
 
     def isMultiLink(self) -> bool:
-        """Whether it may lead to several objects."""
+        """Return True if it may lead to several objects."""
         return not self.__dict__["_single"]
 
     def isPersistent(self) -> bool:
-        """Whether it is saved with the scene: what a node holds is saved by itself."""
+        """Return True if it is saved with the scene; the content of a node is saved separately."""
         return bool(self.__dict__["_persistent"])
 
     def setPersistent(self, persistent: bool) -> None:
-        """Choose whether it is saved with the scene."""
+        """Set whether it is saved with the scene."""
         self.__dict__["_persistent"] = persistent
 
     def isReadOnly(self) -> bool:
-        """Whether it is not saved with the scene, as in SOFA."""
+        """Return True if it is not saved with the scene, as in SOFA."""
         return not self.isPersistent()
 
     def getValueString(self) -> str:
-        """The paths of all objects, separated by blanks."""
-        return " ".join(entry.getLinkPath() for entry in self)
+        """Return the paths of all objects, separated by blanks."""
+        return " ".join(item.getLinkPath() for item in self)
 
     def getValueTypeString(self) -> str:
-        """SOFA's class of the objects."""
+        """Return SOFA's class of the objects."""
         return class_of(self.__dict__["_kind"])
 
-    def getLinkedBase(self, index: int = 0) -> Entry | None:
-        """The object of that number; None when there is none."""
+    def getLinkedBase(self, index: int = 0) -> Item | None:
+        """Return the object of that number, or None."""
         linked = self[::-1] if self.__dict__["_single"] else self
         return linked[index] if index < len(linked) else None
 
     def getLinkedPath(self, index: int = 0) -> str:
-        """Where the object of that number is, such as '@/trunk/dofs'; '' when there is none."""
+        """Return the path of the object of that number, such as '@/trunk/dofs', or ''."""
         linked = self.getLinkedBase(index)
         return "" if linked is None else linked.getLinkPath()
 
     def getSize(self) -> int:
-        """How many objects there are."""
+        """Return the number of objects."""
         return len(self)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._linked(name), name)
+        return getattr(self._linked_object(name), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a Data of the object."""
-        setattr(self._linked(name), name, value)
+        setattr(self._linked_object(name), name, value)
 
-    def _linked(self, name: str) -> Entry:
+    def _linked_object(self, name: str) -> Item:
         linked = self.getLinkedBase()
         if linked is None:
             raise AttributeError(

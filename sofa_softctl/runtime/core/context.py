@@ -29,11 +29,11 @@ class BaseContext(Base):
     canChangeSleepingState = Bool(False, "Unused: nothing falls asleep.")
 
     def find_upward(self, category: str) -> Component | None:
-        """The first object of that category here or in the nodes above."""
+        """Return the first object of this category in this node or the nodes above, or None."""
         raise NotImplementedError
 
     def getDt(self) -> float:
-        """Time step."""
+        """Return the time step."""
         return self.dt.get()
 
     def setDt(self, dt: float) -> None:
@@ -41,11 +41,11 @@ class BaseContext(Base):
         self.dt.value = dt
 
     def getTime(self) -> float:
-        """Simulated time."""
+        """Return the simulated time."""
         return self.time.get()
 
     def getGravity(self) -> np.ndarray:
-        """Gravity, shape (3,)."""
+        """Return gravity, shape (3,)."""
         return self.gravity.value
 
     def setGravity(self, gravity: Any) -> None:
@@ -53,35 +53,35 @@ class BaseContext(Base):
         self.gravity.value = gravity
 
     def getAnimate(self) -> bool:
-        """Whether a GUI should run the simulation."""
+        """Return True if a GUI should run the simulation."""
         return self.animate.get()
 
     def setAnimate(self, animate: bool) -> None:
-        """Let a GUI run the simulation, or pause it."""
+        """Set whether a GUI runs the simulation."""
         self.animate.value = animate
 
     def isActive(self) -> bool:
-        """Whether the node takes part in the simulation."""
+        """Return True if the node takes part in the simulation."""
         return self.activated.get()
 
     def setActive(self, active: bool) -> None:
-        """Choose whether the node takes part in the simulation."""
+        """Set whether the node takes part in the simulation."""
         self.activated.value = active
 
     def isSleeping(self) -> bool:
-        """Whether the node sleeps: never."""
+        """Return True if the node sleeps: never."""
         return self.sleeping.get()
 
     def getState(self) -> Component | None:
-        """The state of the node, or the nearest one above."""
+        """Return the state of the node, or the nearest state above."""
         return self.find_upward("state")
 
     def getMechanicalState(self) -> Component | None:
-        """The state of the node, or the nearest one above."""
+        """Return the state of the node, or the nearest state above."""
         return self.find_upward("state")
 
     def getTopology(self) -> Component | None:
-        """The topology of the node, or the nearest one above."""
+        """Return the topology of the node, or the nearest topology above."""
         return self.find_upward("topology")
 
     getMeshTopology = getTopology

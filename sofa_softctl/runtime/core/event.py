@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Event(dict[str, Any]):
-    """One event; a dictionary with at least 'type' and 'isHandled'."""
+    """Event; a dictionary with at least 'type' and 'isHandled'."""
 
     def __init__(self, type: str, **content: Any) -> None:
         super().__init__(type=type, isHandled=False, **content)
@@ -18,10 +18,10 @@ class Event(dict[str, Any]):
 
 
 def key_pressed(key: str) -> Event:
-    """A key went down in the viewer."""
+    """Return the event of a key that is pressed in the viewer."""
     return Event("KeypressedEvent", key=key)
 
 
 def key_released(key: str) -> Event:
-    """A key went up in the viewer."""
+    """Return the event of a key that is released in the viewer."""
     return Event("KeyreleasedEvent", key=key)

@@ -14,19 +14,19 @@ from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import PluginError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.core import COMPONENTS
 from sofa_softctl.runtime.core.component import Component
-from sofa_softctl.runtime.core.paths import follow
+from sofa_softctl.runtime.core.paths import follow_path
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 _otherwise: Callable[[str], type[Component]] | None = None
-"""Makes a class for a component that is not known."""
+"""Function that creates a class for an unknown component."""
 
 
 @contextmanager
 def otherwise(make: Callable[[str], type[Component]]) -> Iterator[None]:
-    """Within it, a component that is not known is complained of, and `make(name)` is its class."""
+    """Complain of unknown components inside the block, and use `make(name)` as their class."""
     global _otherwise
     before, _otherwise = _otherwise, make
     try:
@@ -36,10 +36,10 @@ def otherwise(make: Callable[[str], type[Component]]) -> Iterator[None]:
 
 
 def register(component: type[Component]) -> None:
-    """Make a component known to scenes by the name of its class and its aliases.
+    """Register a component for scenes by the name of its class and its aliases.
 
     Raises:
-        SceneError: it is no component, or one of its names is taken.
+        SceneError: It is not a component, or one of its names is in use.
     """
     names = names_of(component)
     for name in names:
@@ -51,10 +51,10 @@ def register(component: type[Component]) -> None:
 
 
 def names_of(component: type[Component]) -> tuple[str, ...]:
-    """The names by which scenes will know a component: its own, not those of what it refines.
+    """Return the names of a component in scenes, without the aliases of its base classes.
 
     Raises:
-        SceneError: it is no component.
+        SceneError: It is not a component.
     """
     if not (isinstance(component, type) and issubclass(component, Component)):
         name = getattr(component, "__name__", component)
@@ -63,12 +63,12 @@ def names_of(component: type[Component]) -> tuple[str, ...]:
 
 
 def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
-    """A new component of that class with those Data.
+    """Create a component of that class with these Data.
 
     Raises:
-        UnknownComponentError: no component of that name; the closest known names are listed.
-        SceneError: the name is empty.
-        PluginError: the class of a plugin raised something that is no message for users.
+        UnknownComponentError: There is no component of that name; the message lists close names.
+        SceneError: The name is empty.
+        PluginError: The class of a plugin raised an error that is not a message for users.
     """
     if not name:
         raise SceneError(
@@ -85,7 +85,7 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
         kind = _otherwise(name)
     try:
         component = kind.__new__(kind)
-        component._context = node  # so that errors and links know the place
+        component._context = node  # for errors and links
         component.__init__(**values)  # type: ignore[misc]
     except SoftctlError:
         raise
@@ -101,22 +101,22 @@ def create(name: str, values: Mapping[str, Any], node: Node) -> Component:
 
 
 def plugin_of(component: type[Component]) -> str:
-    """Name of the plugin that brought a component; empty for those of this package."""
+    """Return the plugin of a component, or "" if this package has it."""
     return COMPONENTS.plugin_of(component.__name__)
 
 
 def find(name: str) -> type[Component] | None:
-    """The class of that name or alias, or of its present name; None when there is none.
+    """Return the class of that name or alias, or of its present name, or None.
 
-    Plugins are loaded with the first component, so that one that is wrong is told.
+    Plugins are loaded with the first component, so that faulty plugins are reported.
     """
     if not COMPONENTS.is_loaded(name):
-        _known(name)  # here even if a plugin raises
+        _find_loaded(name)  # load it even if a plugin raises
         Registry.load_plugins()
-    return _known(name)
+    return _find_loaded(name)
 
 
-def _known(name: str) -> type[Component] | None:
+def _find_loaded(name: str) -> type[Component] | None:
     kind = COMPONENTS.known(name)
     if kind is not None:
         return kind
@@ -126,13 +126,13 @@ def _known(name: str) -> type[Component] | None:
 
 
 def categories_of(name: str) -> list[str]:
-    """SOFA's categories of a class by name; none when it is unknown."""
+    """Return SOFA's categories of a class by name, or [] if it is unknown."""
     kind = find(name)
     return [] if kind is None else kind.getCategories()
 
 
 def explain_unknown(name: str) -> str:
-    """For messages: what became of the component, or which was probably meant."""
+    """Explain an unknown component: its replacement, plugin, or the probably intended name."""
     from sofa_softctl.runtime.core.renamed import ELSEWHERE, REMOVED, RENAMED, family_of
 
     start = f"the embedded runtime has no component '{name}'."
@@ -149,12 +149,12 @@ def explain_unknown(name: str) -> str:
 
 
 def components() -> dict[str, type[Component]]:
-    """Every component by name and alias."""
+    """Return all components by name and alias."""
     return {name: COMPONENTS.find(name) for name in COMPONENTS.names()}
 
 
-def implementing(role: type[Component], method: str) -> str:
-    """For messages: the components of a role that have a method of their own, 'A, B and C'."""
+def components_with_method(role: type[Component], method: str) -> str:
+    """Return the components of a role that override a method, as a text 'A, B and C'."""
     names = sorted(
         {
             kind.__name__
@@ -166,11 +166,11 @@ def implementing(role: type[Component], method: str) -> str:
 
 
 def take_over_source(component: Component) -> None:
-    """Link every Data that the loader named by `src` has too, unless the scene gave it."""
+    """Link every Data that the loader in `src` has too, unless the scene set it."""
     path = component.src.get()
     if not path:
         return
-    loader = follow(path, component._context)
+    loader = follow_path(path, component._context)
     if loader is None:
         problem = SceneError(
             f"{describe(scene_line())}: src='{path}' of {component.describe()} leads nowhere. "
@@ -186,13 +186,13 @@ class ClassEntry:
     """Registry entry of a component."""
 
     className: str
-    """Its name."""
+    """Name of the class."""
     aliases: list[str]
-    """Its other names."""
+    """Other names of the class."""
     description: str
-    """What it is, in a line."""
+    """Description in a line."""
     categories: list[str]
-    """SOFA's categories of it."""
+    """SOFA's categories of the class."""
     dataAlias: dict[str, list[str]]
     """Other names of its Data and links."""
 
@@ -200,7 +200,7 @@ class ClassEntry:
 def _entry(kind: type[Component]) -> ClassEntry:
     _, *aliases = names_of(kind)
     declarations = kind.data_types | kind.link_types
-    other_names = {name: list(entry.aliases) for name, entry in declarations.items()}
+    other_names = {name: list(declaration.aliases) for name, declaration in declarations.items()}
     return ClassEntry(
         kind.__name__,
         aliases,
@@ -210,20 +210,20 @@ def _entry(kind: type[Component]) -> ClassEntry:
     )
 
 
-def _dumped(kind: type[Component]) -> dict[str, Any]:
-    """A component with its Data and links, for JSON."""
+def _class_dict(kind: type[Component]) -> dict[str, Any]:
+    """Return a component with its Data and links, for JSON."""
     data = [
-        {"name": name, "help": entry.help, "unit": entry.unit, "read_only": entry.read_only}
-        for name, entry in kind.data_types.items()
+        {"name": name, "help": type.help, "unit": type.unit, "read_only": type.read_only}
+        for name, type in kind.data_types.items()
     ]
-    links = [{"name": name, "help": entry.help} for name, entry in kind.link_types.items()]
+    links = [{"name": name, "help": link.help} for name, link in kind.link_types.items()]
     return {**asdict(_entry(kind)), "data": data, "links": links}
 
 
 class _Listing(type):
     @property
     def components(cls) -> list[ClassEntry]:
-        """Every component that there is."""
+        """All components."""
         return [_entry(kind) for kind in _all_kinds()]
 
 
@@ -232,20 +232,20 @@ def _all_kinds() -> list[type[Component]]:
 
 
 class ObjectFactory(metaclass=_Listing):
-    """SofaPython3's Sofa.Core.ObjectFactory: what the factory knows."""
+    """SofaPython3's Sofa.Core.ObjectFactory: the components of the factory."""
 
     @staticmethod
     def getInstance() -> type[ObjectFactory]:
-        """The factory itself."""
+        """Return the factory itself."""
         return ObjectFactory
 
     @staticmethod
     def getComponent(name: str) -> ClassEntry | None:
-        """The component of that name or alias; None when there is none."""
+        """Return the component of that name or alias, or None."""
         kind = find(name)
         return None if kind is None else _entry(kind)
 
     @staticmethod
     def dump_json() -> str:
-        """Every component with its Data and links, as JSON."""
-        return json.dumps([_dumped(kind) for kind in _all_kinds()])
+        """Return all components with their Data and links, as JSON."""
+        return json.dumps([_class_dict(kind) for kind in _all_kinds()])

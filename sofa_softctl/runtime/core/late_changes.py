@@ -1,4 +1,4 @@
-"""Values set after the start, which nothing follows or two controllers set: warned of, once."""
+"""Warnings of values set after the start that nothing follows, or that two controllers set."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 _MULTIPLIERS = ("force", "pressure")
-"""Choices of `valueType` with which `value` is a multiplier, dt times what it is called."""
+"""Choices of `valueType` for which `value` is a multiplier: dt times the force or pressure."""
 
 
 CONFLICT_STEPS_MIN = 3
-"""Steps in which two controllers set a Data, from which on it is warned of [-]."""
+"""Number of steps in which two controllers set a Data before a warning [-]."""
 
 
 class LateChanges:
-    """Of one graph: what was set since the last step."""
+    """Data of a graph that were set since the last step."""
 
     def __init__(self) -> None:
         self._stale: dict[Data, Line | None] = {}
         self._lists: dict[Data, None] = {}
         self.told: set[Data] = set()
-        """Data that a warning has named already."""
+        """Data that a warning has already named."""
         self.setters: dict[Data, tuple[Any, str]] = {}
         """Controllers that set Data in the present step, each with its event."""
         self.fed: dict[Data, bool] = {}
-        """Data that controllers set from what they read of components; whether also of the time."""
+        """Data that controllers set from Data that they read; True if the time is among them."""
         self.used: dict[Data, Any] = {}
-        """Values that the present step used, of Data that a controller sets when it ends."""
+        """Values of Data in the present step, before a controller set them at its end."""
         self._conflicts: dict[Data, tuple[int, Any, Any]] = {}
         """Steps in which a second controller set a Data, with both."""
         self._unfollowed: dict[Data, tuple[int, np.ndarray, Line | None]] = {}
-        """Steps since a controller set Data that do not move a state, with its position then."""
+        """Steps since a controller set Data that do not move a state, with the old position."""
         self._dt = 0.0
-        self._kept: dict[Data, int] = {}
+        self._counters: dict[Data, int] = {}
 
-    def note_stale(self, data: Data, where: Line | None) -> None:
-        """A script set it, and its component goes on with the old value until `reinit`, or on."""
+    def note_stale(self, data: Data, line: Line | None) -> None:
+        """Record a Data that a script set and its component does not follow yet."""
         if data not in self.told:
-            self._stale[data] = where
+            self._stale[data] = line
 
     def note_list(self, data: Data) -> None:
-        """A script set a list that has an entry for each of something."""
+        """Record a list with an entry per item that a script set."""
         if data not in self.told:
             self._lists[data] = None
 
     def note_setter(self, data: Data, value: Any) -> None:
-        """A controller sets it: what another one set in the same event is lost if nobody read it.
+        """Record a Data that a controller sets: a value of another one in the same event is lost.
 
-        One that reads the value may add to it, or limit it.
+        It is not lost if the controller has read it, to add to it or limit it.
         """
         if Handling.controller is None:
             return
@@ -74,14 +74,14 @@ class LateChanges:
                 self._conflicts[data] = (steps + 1, last, controller)
         self.setters[data] = (controller, Handling.event)
 
-    def note_unfollowed(self, data: Data, where: Line | None) -> None:
-        """A controller sets it in a state that nothing but the setting of `position` moves."""
+    def note_unfollowed(self, data: Data, line: Line | None) -> None:
+        """Record a Data that a controller sets in a state that only `position` moves."""
         if data not in self._unfollowed and data not in self.told:
-            self._unfollowed[data] = (0, data.owner.position.get().copy(), where)
+            self._unfollowed[data] = (0, data.owner.position.get().copy(), line)
 
     def _warn_unfollowed(self) -> None:
-        for data, (steps, position, where) in list(self._unfollowed.items()):
-            self._unfollowed[data] = (steps + 1, position, where)
+        for data, (steps, position, line) in list(self._unfollowed.items()):
+            self._unfollowed[data] = (steps + 1, position, line)
             if steps + 1 < CONFLICT_STEPS_MIN:
                 continue
             del self._unfollowed[data]
@@ -89,20 +89,20 @@ class LateChanges:
             if np.array_equal(data.owner.position.get(), position):
                 message.warning(
                     data.owner,
-                    f"{describe(where)}: '{data.getName()}' of {data.owner.describe()} changes, "
+                    f"{describe(line)}: '{data.getName()}' of {data.owner.describe()} changes, "
                     "and its position does not: no integrator is at or above its node. Set its "
                     "position.",
                 )
 
-    def forget(self, owner: Component, *, everything: bool) -> None:
-        """The component took over what `reinit` reads, or everything."""
+    def remove_applied(self, owner: Component, *, everything: bool) -> None:
+        """Remove changes that the component has read by `reinit`, or all its changes."""
         for data in [data for data in self._stale if data.owner is owner]:
             if everything or owner.follows(data) != "start":
                 del self._stale[data]
 
     def note_step(self, root: Node, dt: float) -> None:
-        """Warn of multipliers that stay what they were though dt has changed a step ago."""
-        for data, counter in self._kept.items():
+        """Warn of multipliers that have not changed although dt has changed a step ago."""
+        for data, counter in self._counters.items():
             if data.getCounter() == counter and data not in self.told:
                 self.told.add(data)
                 message.warning(
@@ -113,11 +113,11 @@ class LateChanges:
                     "now. Multiply it by the new dt over the old one.",
                 )
         changed = self._dt > 0.0 and abs(dt - self._dt) > 1e-9 * dt
-        self._kept = {data: data.getCounter() for data in _multipliers(root)} if changed else {}
+        self._counters = {data: data.getCounter() for data in _multipliers(root)} if changed else {}
         self._dt = dt
 
     def warn(self) -> None:
-        """Warn of what is not taken over, and of lengths that do not fit, after a step."""
+        """Warn of changes without effect, and of lengths that do not fit, after a step."""
         if self.setters:
             self.setters = {}
         if self._unfollowed:
@@ -137,24 +137,24 @@ class LateChanges:
         for data in self._lists:
             if not data.owner.check_length(data, len(data.get())):
                 self.told.add(data)
-        for data, where in self._stale.items():
+        for data, line in self._stale.items():
             owner: Any = data.owner
             if owner.follows(data) != "step":
                 self.told.add(data)
-                message.warning(owner, f"{describe(where)}: {_sentence(owner, data)}")
+                message.warning(owner, f"{describe(line)}: {_sentence(owner, data)}")
         self._stale.clear()
         self._lists.clear()
 
 
 def _multipliers(root: Node) -> Iterator[Data]:
-    """Values of constraints that are dt times a force or pressure."""
+    """Yield values of constraints that are dt times a force or pressure."""
     for node in root.walk():
         first_order = getattr(node.find_upward("ode solver"), "firstOrder", None)
-        for entry in node.of("constraint"):
-            kind = entry._data.get("valueType")
+        for constraint in node.of("constraint"):
+            kind = constraint._data.get("valueType")
             if kind is not None and kind.get() in _MULTIPLIERS:
-                if np.any(entry.value.get()) and not (first_order and first_order.get()):
-                    yield entry.value
+                if np.any(constraint.value.get()) and not (first_order and first_order.get()):
+                    yield constraint.value
 
 
 def _sentence(owner: Component, data: Data) -> str:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class LinkType:
-    """Declaration of one link to another object, as `Real` is of one number."""
+    """Declaration of a link to another object."""
 
     def __init__(
         self, help: str, *, kind: str = "", aliases: Sequence[str] = (), many: bool = False
     ) -> None:
         self.help = help
         self.many = many  # whether it may lead to several objects
-        self.kind = kind  # category of what it must lead to; any when empty
+        self.kind = kind  # category of its target; any if empty
         self.aliases = tuple(aliases)
         self.name = ""
 
@@ -41,15 +41,15 @@ class LinkType:
 
 
 def class_of(kind: str) -> str:
-    """SOFA's class of the objects of a category."""
+    """Return SOFA's class of the objects of a category."""
     classes = {"node": "Node", "state": "BaseMechanicalState", "topology": "BaseMeshTopology"}
     return classes.get(kind, "BaseObject")
 
 
 class Link:
-    """One link of one object: a path that is followed when somebody asks.
+    """Link of an object: a path that is followed when it is read.
 
-    Some may lead to several objects: `path` then holds their paths, separated by blanks.
+    `path` of a link to several objects contains their paths, separated by blanks.
     """
 
     __slots__ = (
@@ -75,17 +75,17 @@ class Link:
         self.targets: list[Any] = []
         self.where: Line | None = None
 
-    def assign(self, value: Any, where: Line | None) -> None:
-        """Take over what a scene gave: a path or the object itself, or several of them."""
+    def assign(self, value: Any, line: Line | None) -> None:
+        """Set the link to a path or an object, or to several."""
         self.targets = []
         if self.type.many and isinstance(value, list | tuple):
-            paths = [self._assigned(entry, where) for entry in value]
+            paths = [self._assign_one(item, line) for item in value]
             self.path, self.target = " ".join(paths), None
         else:
-            self._assigned(value, where)
-        self.where = where
+            self._assign_one(value, line)
+        self.where = line
 
-    def _assigned(self, value: Any, where: Line | None) -> str:
+    def _assign_one(self, value: Any, line: Line | None) -> str:
         if isinstance(value, LinkPath):
             self.path, self.target = str(value), value.target
         elif isinstance(value, str):
@@ -94,13 +94,13 @@ class Link:
             self.path, self.target = value.getLinkPath(), value
         else:
             raise SceneError(
-                f"{describe(where)}: the link '{self.type.name}' of {self.owner.describe()} takes "
+                f"{describe(line)}: the link '{self.type.name}' of {self.owner.describe()} takes "
                 f"a path such as '@../dofs' or an object, got {value!r}."
             )
         return self.path
 
     def __getattr__(self, name: str) -> Any:
-        """What the object at its end has, as in SofaPython3: `fem.topology.position`."""
+        """Return an attribute of its target, as in SofaPython3: `fem.topology.position`."""
         if name.startswith("_") or name in Link.__slots__:
             raise AttributeError(name)
         linked = self.getLinkedBase()
@@ -112,22 +112,22 @@ class Link:
         return getattr(linked, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a Data of the object at its end, as in SofaPython3: `fem.mstate.position = ...`."""
+        """Set a Data of its target, as in SofaPython3: `fem.mstate.position = ...`."""
         if name in Link.__slots__:
             object.__setattr__(self, name, value)
         else:
             setattr(self.__getattr__("linkpath").target, name, value)
 
     def getName(self) -> str:
-        """The name, as SOFA writes it."""
+        """Return the name, as SOFA writes it."""
         return self.name
 
     def setName(self, name: str) -> None:
-        """Rename it; its object still knows it by the old name, as in SOFA."""
+        """Rename it; its object still uses the old name, as in SOFA."""
         self.name = name
 
     def getHelp(self) -> str:
-        """Help text."""
+        """Return the help text."""
         return self.help
 
     def setHelp(self, help: str) -> None:
@@ -135,49 +135,47 @@ class Link:
         self.help = help
 
     def getValueString(self) -> str:
-        """The paths as the scene gave them, separated by blanks; empty when it gave none."""
+        """Return the paths of the scene, separated by blanks, or ""."""
         return self.path
 
     def getValueTypeString(self) -> str:
-        """SOFA's class of what it leads to, or else that of all objects."""
+        """Return SOFA's class of its targets, or the class of all objects."""
         return class_of(self.type.kind)
 
     def getLinkedPath(self, index: int = 0) -> str:
-        """The path of that number as the scene gave it, empty when it gave none."""
+        """Return the path of that number as the scene wrote it, or ""."""
         paths = self.path.split() if self.type.many else [self.path]
         return paths[index] if index < len(paths) else ""
 
     def getLinkedBases(self) -> list[Any]:
-        """The objects at its ends; LinkError when one of its paths leads nowhere."""
+        """Return its targets; raise a LinkError if one of them does not exist."""
         if not self.targets:
             self.targets = [self._end_of(path) for path in self.path.split()]
         return [self._of_kind(target) for target in self.targets]
 
     def getLinkedBase(self, index: int = 0) -> Any:
-        """The object at its end; None when no path was given, LinkError when it leads nowhere."""
+        """Return its target, or None without a path; raise a LinkError if it does not exist."""
         if self.type.many:
-            found = self.getLinkedBases()
-            return found[index] if index < len(found) else None
+            targets = self.getLinkedBases()
+            return targets[index] if index < len(targets) else None
         return self._only_base()
 
     def follow_now(self) -> None:
-        """Remember where the path leads at present, as SOFA does when the object is made.
+        """Store the present target of the path, as SOFA does when the object is created.
 
-        The part of the graph may be hung elsewhere afterwards; the path is no longer right then.
+        The path becomes wrong if this part of the graph is attached elsewhere afterwards.
         """
         if self.type.many:
-            found = [self.owner.resolve(path) for path in self.path.split()]
-            self.targets = [] if None in found else found
+            targets = [self.owner.resolve(path) for path in self.path.split()]
+            self.targets = [] if None in targets else targets
         elif self.target is None and self.path:
             self.target = self.owner.resolve(self.path)
 
     def check(self) -> None:
-        """Complain of a link that leads nowhere; it then counts as not given.
-
-        Where SOFA goes on without, before the owner's `init`.
+        """Complain of a link without a target, which then counts as not set, before `init`.
 
         Raises:
-            LinkError: it should lead to a state, which no owner does without; any, in strict mode.
+            LinkError: The target should be a state, which every owner needs; any, in strict mode.
         """
         try:
             self.getLinkedBase()
@@ -204,16 +202,16 @@ class Link:
         return target
 
     def _of_kind(self, target: Any) -> Any:
-        """The target, or the first fitting object of a node, as SOFA takes '@..' for one.
+        """Return the target, or the first fitting object of a target node, as SOFA for '@..'.
 
-        Where the node has no state or topology, it is that of the nodes around it.
+        A state or topology may also be in the nodes above the target.
         """
         kind = self.type.kind
         if not kind:
             return target
         fits = target.of(kind) if hasattr(target, "of") else [target]
         if not fits and kind in ("state", "topology"):
-            fits = [found for found in [target.find_upward(kind)] if found is not None]
+            fits = [item for item in [target.find_upward(kind)] if item is not None]
         if fits and fits[0].category == kind:
             return fits[0]
         raise LinkError(
@@ -222,31 +220,31 @@ class Link:
         )
 
     def getOwnerBase(self) -> Base:
-        """The object whose link it is."""
+        """Return the object of the link."""
         return self.owner
 
     def getPathName(self) -> str:
-        """Its place in the graph, such as `/trunk/mapping.input`."""
+        """Return its path in the graph, such as `/trunk/mapping.input`."""
         return f"{self.owner.getPathName()}.{self.name}"
 
     def getSize(self) -> int:
-        """Number of linked objects."""
+        """Return the number of linked objects."""
         return len(self.path.split()) if self.type.many else int(bool(self.path))
 
     def isMultiLink(self) -> bool:
-        """Whether it may lead to several objects."""
+        """Return True if it may lead to several objects."""
         return self.type.many
 
     def isReadOnly(self) -> bool:
-        """Whether it is not saved with the scene, as in SOFA; scripts may set it nevertheless."""
+        """Return True if it is not saved with the scene, as in SOFA; scripts may still set it."""
         return not self.persistent
 
     def isPersistent(self) -> bool:
-        """Whether it is saved with the scene."""
+        """Return True if it is saved with the scene."""
         return self.persistent
 
     def setPersistent(self, persistent: bool) -> None:
-        """Choose whether it is saved with the scene."""
+        """Set whether it is saved with the scene."""
         self.persistent = persistent
 
     def read(self, path: str) -> bool:

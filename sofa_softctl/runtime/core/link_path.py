@@ -6,16 +6,16 @@ from typing import Any
 
 
 class LinkPath(str):
-    """A path such as '@/trunk/dofs' for links and Data to follow; a text wherever one is wanted.
+    """Path such as '@/trunk/dofs' for links and Data; it is also a text.
 
-    It knows its end, so that it can be followed from objects that are in no node yet.
+    It stores its target, so that objects that are not in a node yet can follow it.
     """
 
     def __new__(cls, target: Any) -> LinkPath:
-        """The path to an object, node or Data."""
+        """Create the path to an object, node or Data."""
         path = super().__new__(cls, target.getLinkPath())
         path.target = target
         return path
 
     target: Any
-    """The object, node or Data at its end."""
+    """Object, node or Data at the end of the path."""

@@ -1,4 +1,4 @@
-"""Nodes: building the scene graph, and what happens in it."""
+"""Nodes: building the scene graph, initialisation and events."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _OLD_FLAGS = (
     "showWireFrame",
     "showNormals",
 )
-"""What old scenes say of nodes and SOFA turns into a VisualStyle."""
+"""Attributes of nodes in old scenes that SOFA converts to a VisualStyle."""
 
-_MEANINGLESS = ("depend", "showBoundingTree")
-"""What old scenes say of nodes and no version of SOFA reads any more; it warns, and goes on."""
+_UNREAD_WORDS = ("depend", "showBoundingTree")
+"""Attributes of nodes in old scenes that no version of SOFA reads; SOFA only warns."""
 
-DEEPEST = 300
-"""Nodes below one another; Python's own calls would not follow many more."""
+DEPTH_MAX = 300
+"""Depth of nested nodes, limited by Python's recursion."""
 
 
 class Node(GraphNode):
@@ -68,28 +68,28 @@ class Node(GraphNode):
         self.parents: NodeIterator[Node] = NodeIterator(_no_removal)
         self._initialised = False
         self.late_changes = LateChanges()  # of the root
-        self.version = 0  # of the root: how often the graph changed
-        self._names: set[str] = set()  # that objects and children came with
-        self._numbers: dict[str, int] = {}  # of a radical: the first that may be free
+        self.version = 0  # of the root: number of changes of the graph
+        self._names: set[str] = set()  # names of added objects and children
+        self._numbers: dict[str, int] = {}  # by radical: the first number that may be free
         self._controllers: tuple[int, list[Controller]] = (-1, [])
-        self.contexts: list[Any] = []  # objects that change what it takes from its parent
-        self._own_gravity: np.ndarray | None = None  # that it was given before it took the parent's
+        self.contexts: list[Any] = []  # objects that change the context from its parent
+        self._own_gravity: np.ndarray | None = None  # from the scene, before it took the parent's
         flags = {flag: values.pop(flag) for flag in _OLD_FLAGS if flag in values}
-        unread = [word for word in _MEANINGLESS if values.pop(word, None) is not None]
+        unread_words = [word for word in _UNREAD_WORDS if values.pop(word, None) is not None]
         super().__init__(name=name, **values)
-        for word in unread:
+        for word in unread_words:
             message.warning(self, f"{describe(scene_line())}: nothing reads '{word}' of a node.")
         if flags:
             self._add_style(flags)
 
     def _add_style(self, flags: dict[str, Any]) -> None:
-        """A VisualStyle that shows and hides what a scene said of the node, as SOFA makes it."""
-        shown = [
+        """Add a VisualStyle with the display flags of the node, as SOFA does."""
+        words = [
             flag if str(value)[:1] in "Tt123456789" else flag.replace("show", "hide", 1)
             for flag, value in flags.items()
         ]
-        text = " ".join(shown)
-        message.deprecated(
+        text = " ".join(words)
+        message.warn_deprecated(
             self, f"{describe(scene_line())}: {text} is now said by VisualStyle(displayFlags=...)."
         )
         self.addObject("VisualStyle", displayFlags=text)
@@ -99,17 +99,17 @@ class Node(GraphNode):
 
         Args:
             kind: Class name as in SOFA, an instance (a Python controller), or its class.
-            values: Data and links of a component that is given by name.
+            values: Data and links of a new component.
 
         Raises:
-            UnknownComponentError: no component of that name.
-            UnknownDataError: the component has no Data of one of those names.
-            SceneError: a value of the wrong type, or a name that the node already holds.
+            UnknownComponentError: There is no component of that name.
+            UnknownDataError: The component has no Data of one of these names.
+            SceneError: A value has the wrong type, or the node already contains the name.
         """
         if isinstance(kind, str):
             _check_name(values.get("name"))
             component = factory.create(kind, values, self)
-        elif kind is None:  # of a function that returns none, as in SOFA
+        elif kind is None:  # the result of a function without return, as in SOFA
             complain(self, SceneError(f"{describe(scene_line())}: addObject(None) adds nothing."))
             return None
         elif isinstance(kind, type):
@@ -146,7 +146,7 @@ class Node(GraphNode):
         component._context = self
         self.objects.append(component)
         self._names.add(component.getName())
-        self._changed()
+        self._count_change()
         for data in component._data.values():
             data.follow_link()
         for link in component._links.values():
@@ -155,7 +155,7 @@ class Node(GraphNode):
         component.added()
 
     def _free_name(self, radical: str) -> str:
-        """The radical, with the first number that makes it a name of nothing in the node."""
+        """Return the radical with the first number that makes it a free name."""
         for number in itertools.count(self._numbers.get(radical, 0)):
             name = f"{radical}{number or ''}"
             if name not in self._names:
@@ -164,7 +164,7 @@ class Node(GraphNode):
         return name
 
     def addChild(self, child: str | Node, **values: Any) -> Node:
-        """Add a node, by name or as it is."""
+        """Add a new node of that name, or a node."""
         if isinstance(child, str):
             _check_name(child)
         node = Node(child, **values) if isinstance(child, str) else child
@@ -172,18 +172,18 @@ class Node(GraphNode):
             raise SceneError(
                 f"{describe(scene_line())}: addChild takes a name or a node, got {child!r}."
             )
-        if any(entry is self for entry in node.parents):
+        if any(parent is self for parent in node.parents):
             problem = f"node '{self.getPathName()}' holds '{node.getName()}' already."
             complain(self, SceneError(f"{describe(scene_line())}: {problem}"))
             return node
-        if id(self) in node._below():
+        if id(self) in node._ids_below():
             raise SceneError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' cannot hold "
                 f"'{node.getName()}', which is above it."
             )
-        if self._depth() >= DEEPEST:
+        if self._depth() >= DEPTH_MAX:
             raise SceneError(
-                f"{describe(scene_line())}: nodes are nested more than {DEEPEST} deep."
+                f"{describe(scene_line())}: nodes are nested more than {DEPTH_MAX} deep."
             )
         name = node.getName()
         if name in self._names and self.getChild(name, warning=False) is not None:
@@ -196,67 +196,63 @@ class Node(GraphNode):
         node.parents.append(self)
         self.children.append(node)
         node.inherit()
-        self._changed()
+        self._count_change()
         return node
 
     def removeObject(self, component: Component | str) -> None:
-        """Take a component out of the node."""
-        found = self.getObject(component) if isinstance(component, str) else component
-        if found is None or found not in self.objects:
+        """Remove a component from the node."""
+        target = self.getObject(component) if isinstance(component, str) else component
+        if target is None or target not in self.objects:
             raise SceneError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' does not hold {component}."
             )
-        self.objects.remove(found)
-        self._names.discard(found.getName())
+        self.objects.remove(target)
+        self._names.discard(target.getName())
         self._numbers.clear()
-        found.cleanup()
-        found._context = None
-        self._changed()
+        target.cleanup()
+        target._context = None
+        self._count_change()
 
-    def add(self, what: str | Component | Node | Callable[..., Any], **values: Any) -> Any:
-        """Add a component by name, an object or node as it is, or what `what(self, **values)` is.
+    def add(self, item: str | Component | Node | Callable[..., Any], **values: Any) -> Any:
+        """Add a component by name, an object or a node, or call `item(self, **values)`.
 
-        A function, or a class of prefabs, makes its object or node in this node by itself.
+        A function, or a class of prefabs, adds its object or node to this node.
         """
-        if isinstance(what, Node):
-            return self.addChild(what)
-        if isinstance(what, str | Component):
-            return self.addObject(what, **values)
-        return what(self, **values)
+        if isinstance(item, Node):
+            return self.addChild(item)
+        if isinstance(item, str | Component):
+            return self.addObject(item, **values)
+        return item(self, **values)
 
     def createObject(self, kind: str, **values: Any) -> Component:
         """Old name of addObject."""
-        message.deprecated(self, f"{describe(scene_line())}: createObject is now addObject.")
+        message.warn_deprecated(self, f"{describe(scene_line())}: createObject is now addObject.")
         return self.addObject(kind, **values)
 
     def createChild(self, name: str, **values: Any) -> Node:
         """Old name of addChild."""
-        message.deprecated(self, f"{describe(scene_line())}: createChild is now addChild.")
+        message.warn_deprecated(self, f"{describe(scene_line())}: createChild is now addChild.")
         return self.addChild(name, **values)
 
     def removeChild(self, child: Node | str) -> Node:
-        """Take a child out of the node.
-
-        Returns:
-            The child.
-        """
-        found = self.getChild(child) if isinstance(child, str) else child
-        if found is None or found not in self.children:
+        """Remove a child from the node, and return it."""
+        node = self.getChild(child) if isinstance(child, str) else child
+        if node is None or node not in self.children:
             raise SceneError(
                 f"{describe(scene_line())}: node '{self.getPathName()}' has no child {child}."
             )
-        self.children.remove(found)
-        found.parents.remove(self)
-        self._changed()
-        return found
+        self.children.remove(node)
+        node.parents.remove(self)
+        self._count_change()
+        return node
 
     def detachFromGraph(self) -> None:
-        """Take the node out of its parents."""
+        """Remove the node from its parents."""
         for parent in list(self.parents):
             parent.removeChild(self)
 
     def moveChild(self, child: Node, parent: Node | None = None) -> None:
-        """Take a node out of one parent, or out of all, and add it here."""
+        """Move a node here from one parent, or from all."""
         if parent is None:
             child.detachFromGraph()
         else:
@@ -264,77 +260,77 @@ class Node(GraphNode):
         self.addChild(child)
 
     def isInitialized(self) -> bool:
-        """Whether the simulation was initialised since the node was added."""
+        """Return True if the simulation was initialised since the node was added."""
         return self._initialised
 
     def init(self) -> None:
-        """Initialise the objects of this node and of those below; needed for what was added later.
+        """Initialise the objects of this node and the nodes below; needed for later additions.
 
-        Parents come before children, objects in the order of their addition; then all upward.
+        Parents come before children, objects in the order of their addition; then bwdInit upwards.
         """
         order: list[Component] = []
-        visited = list(self.walk())
+        nodes = list(self.walk())
         started: set[int] = set()
-        inside = {id(entry) for entry in visited}
+        ids = {id(node) for node in nodes}
 
         def start(component: Component) -> None:
-            """Initialise one object, and before it regions that its Data follow, wherever."""
-            if id(component) in started or id(component._context) not in inside:
+            """Initialise an object, and before it the regions that its Data follow."""
+            if id(component) in started or id(component._context) not in ids:
                 return
             started.add(id(component))
             for data in component._data.values():
                 data.follow_link(must=True)
             for region in _followed_regions(component):
-                for earlier in _up_to(region):
+                for earlier in _objects_up_to(region):
                     start(earlier)
             for link in component._links.values():
-                if link.type.kind != "state":  # some do without a state that is nowhere
+                if link.type.kind != "state":  # some do not need the state
                     link.check()
-            given = component.given_lengths()
+            lengths = component.given_lengths()
             component.before_init()
             component.init()
             component._initialised = True
-            for data, length in given.items():
+            for data, length in lengths.items():
                 component.check_length(data, length)
             for link in component._links.values():
                 link.check()
             order.append(component)
 
-        for entry in visited:
-            entry._initialised = True
-            for component in list(entry.objects):
+        for node in nodes:
+            node._initialised = True
+            for component in list(node.objects):
                 start(component)
-        for entry in reversed(visited):
-            for component in reversed(list(entry.objects)):
-                if not component._scripted:  # SOFA calls no bwdInit of Python's classes
+        for node in reversed(nodes):
+            for component in reversed(list(node.objects)):
+                if not component._scripted:  # SOFA does not call bwdInit of Python classes
                     component.bwdInit()
         for component in order:
             component.remember_outputs()
 
-    def _changed(self) -> None:
+    def _count_change(self) -> None:
         self.getRoot().version += 1
 
     def __enter__(self) -> Node:
-        """`with root.addChild("arm") as arm:` sets off what belongs to a node."""
+        """Return the node for `with root.addChild("arm") as arm:`."""
         return self
 
     def __exit__(self, *exception: object) -> None:
         pass
 
-    # -- what the runtime uses ---------------------------------------------------------------
+    # -- API for the runtime -----------------------------------------------------------------
 
     @property
     def _node(self) -> Node:
-        """Itself: links of a node start there."""
+        """The node itself, from which its links start."""
         return self
 
     def take_in(self, component: Component) -> None:
-        """Hold what a step has made; it is no change of the graph. Undone by `let_go`."""
+        """Contain an object of a step, without a change of the graph, until `let_go`."""
         component._context = self
         self.objects.append(component)
 
     def let_go(self, component: Component) -> None:
-        """No longer hold what a step has made."""
+        """Remove an object of a step."""
         self.objects.remove(component)
         component._context = None
 
@@ -349,17 +345,17 @@ class Node(GraphNode):
                 self._own_gravity = gravity.get().copy()
                 gravity.unset()
             np.copyto(gravity.get(), parent.gravity.get())
-        for entry in self.contexts:
-            entry.apply()
+        for context in self.contexts:
+            context.apply()
         for child in self.children:
             child.inherit()
 
     def warn_of_own_gravity(self) -> None:
-        """Warn of a gravity that a scene gave to a node below the root, and that was lost."""
-        given, present = self._own_gravity, self.gravity
+        """Warn of a lost gravity that a scene set in a node below the root."""
+        lost, present = self._own_gravity, self.gravity
         self._own_gravity = None
-        if given is not None and not np.array_equal(given, present.get()):
-            texts = [" ".join(f"{g:g}" for g in values) for values in (given, present.get())]
+        if lost is not None and not np.array_equal(lost, present.get()):
+            texts = [" ".join(f"{g:g}" for g in values) for values in (lost, present.get())]
             message.warning(
                 self,
                 f"{describe(present.where)}: node '{self.getPathName()}' has gravity='{texts[0]}', "
@@ -368,55 +364,55 @@ class Node(GraphNode):
             )
 
     def sendEvent(self, value: Any, name: str) -> None:
-        """Send a PythonScriptEvent of that name and content to the controllers here and below."""
+        """Send a PythonScriptEvent of this name and content to the controllers here and below."""
         self.send(Event("PythonScriptEvent", sender=self, event_name=name, userData=value))
 
     def send(self, event: Event) -> None:
-        """Hand an event to every controller here and below, in the order of the graph."""
+        """Send an event to every controller here and below, in the order of the graph."""
         for controller in list(self.controllers()):
             controller.handle(event)
 
     def controllers(self) -> list[Controller]:
-        """The controllers here and below, in the order of the graph."""
+        """Return the controllers here and below, in the order of the graph."""
         version = self.getRoot().version
         if self._controllers[0] != version:
-            found: list[Any] = [e for node in self.walk() for e in node.of("controller")]
-            self._controllers = (version, found)
+            listed: list[Any] = [c for node in self.walk() for c in node.of("controller")]
+            self._controllers = (version, listed)
         return self._controllers[1]
 
     def data_changed(self, data: Data) -> None:
-        """A node that is switched on or off changes what takes part."""
+        """Count a change of the graph when the node is switched on or off."""
         if data.type.name == "activated":
-            self._changed()
+            self._count_change()
 
 
-def _followed_regions(component: Component, seen: set[int] | None = None) -> Iterator[Component]:
-    """Regions of their node's points that Data of an object follow, also by way of engines."""
-    seen = {id(component)} if seen is None else seen
+def _followed_regions(component: Component, visited: set[int] | None = None) -> Iterator[Component]:
+    """Yield regions of their node's points that Data of an object follow, also through engines."""
+    visited = {id(component)} if visited is None else visited
     for data in component._data.values():
         data.follow_link()
         source = data.getParent()
         while source is not None:
             owner = source.owner
-            if getattr(owner, "category", "") == "region" and id(owner) not in seen:
-                seen.add(id(owner))
+            if getattr(owner, "category", "") == "region" and id(owner) not in visited:
+                visited.add(id(owner))
                 if owner.reads_its_node:
                     yield owner
                 else:
-                    yield from _followed_regions(owner, seen)
+                    yield from _followed_regions(owner, visited)
             source = source.getParent()
 
 
-def _up_to(region: Component) -> Iterator[Component]:
-    """What a region's points may come from: the objects before it, and in the nodes above; it."""
+def _objects_up_to(region: Component) -> Iterator[Component]:
+    """Yield the possible sources of a region's points: earlier objects, also above; then it."""
     node: Any = region._context
     path = [node]
     while path[0].parents:
         path.insert(0, path[0].parents[0])
     for above in path:
-        for entry in list(above.objects):
-            yield entry
-            if entry is region:
+        for item in list(above.objects):
+            yield item
+            if item is region:
                 return
 
 
@@ -425,9 +421,9 @@ def _no_removal(parent: Node) -> None:
 
 
 def _check_free(component: Any) -> None:
-    """SceneError for an object that a node holds already."""
+    """Raise a SceneError for an object that already is in a node."""
     holder = getattr(component, "_context", None)
-    if holder is not None and any(entry is component for entry in holder.objects):
+    if holder is not None and any(item is component for item in holder.objects):
         raise SceneError(
             f"{describe(scene_line())}: {component.describe()} already is in node "
             f"'{holder.getPathName()}'; remove it there first."
@@ -435,7 +431,7 @@ def _check_free(component: Any) -> None:
 
 
 def _check_name(name: Any) -> None:
-    """SceneError for a name that scenes cannot use in SOFA."""
+    """Raise a SceneError for a name that scenes cannot use in SOFA."""
     if name in PROTECTED:
         raise SceneError(
             f"{describe(scene_line())}: '{name}' is an attribute of every node, so that SOFA takes "

@@ -1,4 +1,4 @@
-"""Where a path such as '@../loader.position' leads."""
+"""Targets of paths such as '@../loader.position'."""
 
 from __future__ import annotations
 
@@ -9,36 +9,37 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.base import Base
     from sofa_softctl.runtime.core.node import Node
 
-_BESIDE = re.compile(r"\[(?P<places>-\d+)?\](?:\.(?P<data>\w+))?")
+_INDEX = re.compile(r"\[(?P<places>-\d+)?\](?:\.(?P<data>\w+))?")
 
 
-def follow(path: str, node: Node | None, *, data: bool = False, owner: Base | None = None) -> Any:
-    """The object, node or (`data`) Data at the end of a path such as '@../loader.position'.
+def follow_path(
+    path: str, node: Node | None, *, data: bool = False, owner: Base | None = None
+) -> Any:
+    """Return the object, node or (`data`) Data at a path such as '@../loader.position', or None.
 
-    A path that starts with neither '/' nor '.' is looked for in `node` and then in the nodes above
-    it, as SOFA does; '@[-2]' is the second object before `owner` in its node, '@[]' is `owner`.
-    None when it leads nowhere.
+    A path without '/' or '.' at its start is searched in `node` and then in the nodes above, as in
+    SOFA; '@[-2]' is the second object before `owner` in its node, '@[]' is `owner`.
     """
     path = path.removeprefix("@").strip()
     if node is None:
         return None
     if path.startswith("["):
-        return _beside(path, node, owner, data)
-    found = _walk(path, node, data)
-    if found is None and not path.startswith(("/", ".")) and node.parents:
-        return follow(path, node.parents[0], data=data)
-    return found
+        return _follow_index(path, node, owner, data)
+    target = _walk(path, node, data)
+    if target is None and not path.startswith(("/", ".")) and node.parents:
+        return follow_path(path, node.parents[0], data=data)
+    return target
 
 
-def _beside(path: str, node: Node, owner: Base | None, data: bool) -> Any:
-    read = _BESIDE.fullmatch(path)
-    if read is None or data != (read["data"] is not None):
+def _follow_index(path: str, node: Node, owner: Base | None, data: bool) -> Any:
+    match = _INDEX.fullmatch(path)
+    if match is None or data != (match["data"] is not None):
         return None
-    place = next((i for i, entry in enumerate(node.objects) if entry is owner), -1)
-    place += int(read["places"] or 0)
-    if place < 0:
+    index = next((i for i, item in enumerate(node.objects) if item is owner), -1)
+    index += int(match["places"] or 0)
+    if index < 0:
         return None
-    return node.objects[place].findData(read["data"]) if data else node.objects[place]
+    return node.objects[index].findData(match["data"]) if data else node.objects[index]
 
 
 def _walk(path: str, node: Node, data: bool) -> Any:
@@ -53,8 +54,8 @@ def _walk(path: str, node: Node, data: bool) -> Any:
     return target.findData(data_name) if data and target is not None else target
 
 
-def explain(path: str, node: Node, *, data: bool = False) -> str:
-    """For messages: at which step a path breaks, and what there is instead."""
+def explain_path(path: str, node: Node, *, data: bool = False) -> str:
+    """Explain at which step a path breaks, and list the names there."""
     rest = path.removeprefix("@").strip()
     if rest.startswith("["):
         return (
@@ -63,27 +64,27 @@ def explain(path: str, node: Node, *, data: bool = False) -> str:
         )
     current: Any = node.getRoot() if rest.startswith("/") else node
     steps = rest.split("/")
-    wanted = ""
+    data_name = ""
     if data:
-        steps[-1], dot, wanted = steps[-1].rpartition(".")
+        steps[-1], dot, data_name = steps[-1].rpartition(".")
         if not dot:
             return f"It names no Data: write '{path}.NAME'."
     for step in steps:
-        found = _step(current, step)
-        if found is None:
+        target = _step(current, step)
+        if target is None:
             return _explain_step(current, step)
-        current = found
-    return str(current.explain_data(wanted))
+        current = target
+    return str(current.explain_data(data_name))
 
 
 def _explain_step(current: Any, step: str) -> str:
     if not hasattr(current, "children"):
         return f"{current.describe()} holds no objects, so '{step}' cannot be in it."
-    place = f"node '{current.getPathName()}'"
+    node = f"node '{current.getPathName()}'"
     if step == "..":
-        return f"N{place[1:]} has no parent."
-    names = [entry.getName() for entry in (*current.objects, *current.children)]
-    return f"'{step}' is not in {place}. It holds: {', '.join(names) or 'nothing'}."
+        return f"N{node[1:]} has no parent."
+    names = [item.getName() for item in (*current.objects, *current.children)]
+    return f"'{step}' is not in {node}. It holds: {', '.join(names) or 'nothing'}."
 
 
 def _step(node: Any, name: str) -> Any:

@@ -1,13 +1,13 @@
-"""Names of components that are not here: what to write in their place, what they belong to.
+"""Names of components that the runtime does not have, with replacements and origins.
 
-Source: what SOFA v25.06 itself tells of them (sofa/helper/ComponentChange.cpp).
+Source: SOFA v25.06's own messages (sofa/helper/ComponentChange.cpp).
 """
 
 from __future__ import annotations
 
 import re
 
-_TAKEN = {
+_STILL_ACCEPTED = {
     "AffineMovementConstraint": "AffineMovementProjectiveConstraint",
     "AttachConstraint": "AttachProjectiveConstraint",
     "BilateralInteractionConstraint": "BilateralLagrangianConstraint",
@@ -38,7 +38,7 @@ _TAKEN = {
     "UniformConstraint": "UniformLagrangianConstraint",
     "UnilateralInteractionConstraint": "UnilateralLagrangianConstraint",
 }
-"""SOFA v25.06 still takes the old name for the new one."""
+"""New names by old names that SOFA v25.06 still accepts."""
 
 _ALIASES = {
     "AddFrameButton": "AddFrameButtonSetting",
@@ -95,7 +95,7 @@ _ALIASES = {
     "VariationalSolver": "VariationalSymplecticSolver",
     "Viewer": "ViewerSetting",
 }
-"""SOFA took the old name until v24.06, and now says which to write."""
+"""New names by old names that SOFA accepted until v24.06; its error now names the new one."""
 
 _CLASSES = {
     "Capsule": "CapsuleCollisionModel",
@@ -143,16 +143,16 @@ _CLASSES = {
     "TriangleSet": "TriangleCollisionModel",
     "TriangleSetModel": "TriangleCollisionModel",
 }
-"""SOFA took the old name until v20.06."""
+"""New names by old names that SOFA accepted until v20.06."""
 
-_DRAWN = {"OglGrid": "VisualGrid", "OglLineAxis": "LineAxis"}
-"""SOFA had both until v23.06, with the same Data."""
+_VISUAL = {"OglGrid": "VisualGrid", "OglLineAxis": "LineAxis"}
+"""Names by equal components that SOFA had until v23.06."""
 
-RENAMED: dict[str, str] = _TAKEN | _ALIASES | _CLASSES | _DRAWN
-"""Old names, and the names of the same classes now."""
+RENAMED: dict[str, str] = _STILL_ACCEPTED | _ALIASES | _CLASSES | _VISUAL
+"""Present names of classes by old names."""
 
-ERRORS_IN_SOFA: frozenset[str] = frozenset(_ALIASES | _CLASSES | _DRAWN)
-"""Those of them with which SOFA v25.06 makes no component."""
+ERRORS_IN_SOFA: frozenset[str] = frozenset(_ALIASES | _CLASSES | _VISUAL)
+"""Old names that are errors in SOFA v25.06."""
 
 REMOVED: dict[str, str] = {
     "CudaPoint": "SOFA removed it in v20.06: write PointCollisionModel.",
@@ -214,7 +214,7 @@ REMOVED: dict[str, str] = {
         "SOFA removed it in v20.12: the topology modifier does its work, so leave it out."
     ),
 }
-"""What became of classes that are gone, in a sentence or two."""
+"""Replacements of removed classes, in a sentence or two."""
 
 ELSEWHERE: dict[str, str] = {
     "BarycentricDistanceLMConstraintContact": "LMConstraint",
@@ -242,7 +242,7 @@ ELSEWHERE: dict[str, str] = {
     "SleepController": "SofaUserInteraction",
     "TetrahedronBarycentricDistanceLMConstraintContact": "LMConstraint",
 }
-"""Classes that left SOFA, and the plugin that has them."""
+"""Plugins of classes that left SOFA."""
 
 
 _FAMILIES = (
@@ -271,5 +271,5 @@ _FAMILIES = (
 
 
 def family_of(name: str) -> str:
-    """What a component of that name belongs to; empty where it is not known."""
+    """Return the family of a component of that name, or "" if it is unknown."""
     return next((text for pattern, text in _FAMILIES if re.match(pattern, name)), "")

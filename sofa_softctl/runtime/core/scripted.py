@@ -19,7 +19,7 @@ from sofa_softctl.runtime.core.event import Event
 
 @contextmanager
 def noted_controllers() -> Iterator[list[Controller]]:
-    """Within it, controllers that are made come into the list that it gives."""
+    """Collect the controllers that are created inside the block."""
     before, Controller.made = Controller.made, []
     try:
         yield Controller.made
@@ -27,44 +27,40 @@ def noted_controllers() -> Iterator[list[Controller]]:
         Controller.made = before
 
 
-class Scripted(Component):
-    """A component in Python.
-
-    Keyword arguments that are no Data are ignored, as in SofaPython3, so that a scene can hand over
-    whatever it likes.
-    """
+class ScriptComponent(Component):
+    """Component in Python; ignores keyword arguments that are not Data, as SofaPython3."""
 
     _scripted = True
 
     listening = Bool(True, "Receive events.")
 
     def __init__(self, *args: Any, **values: Any) -> None:
-        known = {name: value for name, value in values.items() if name in self.data_names}
-        super().__init__(*args, **known)
+        data_values = {name: v for name, v in values.items() if name in self.data_names}
+        super().__init__(*args, **data_values)
 
-    def check_change(self, data: Data, value: Any, where: Line | None) -> None:
-        """See Base: what its Data do is its own matter."""
+    def check_change(self, data: Data, value: Any, line: Line | None) -> None:
+        """Accept all changes of the Data of Python classes."""
 
 
-class Controller(Scripted):
+class Controller(ScriptComponent):
     """SOFA's Sofa.Core.Controller.
 
-    A subclass overwrites the methods of the events it wants (`onAnimateBeginEvent(self, event)`,
-    `onSolveConstraintSystemEndEvent`, ...); `onEvent` gets the others. Keyword arguments that are
-    no Data are ignored, as in SofaPython3, so that a scene can hand over whatever it likes.
+    A subclass overrides the methods of events (`onAnimateBeginEvent(self, event)`,
+    `onSolveConstraintSystemEndEvent`, ...); `onEvent` gets the other events. Keyword arguments that
+    are not Data are ignored, as in SofaPython3, so scenes can pass any.
     """
 
     category = "controller"
     _attributes_at_start: dict[str, Any] | None = None
-    """Attributes of its own at the end of the initialisation, where no `reset` of it knows them."""
+    """Attributes at the end of the initialisation, unless its class has a `reset`."""
     stepping: ClassVar[bool] = False
-    """Whether a step is made now, of any scene."""
+    """Whether a scene makes a step at present."""
 
     made: ClassVar[list[Controller] | None] = None
-    """Those that a scene makes while it is loaded; None if nobody asks."""
+    """Controllers that a scene creates while it is loaded, or None if they are not collected."""
 
     def __new__(cls, *args: Any, **values: Any) -> Any:
-        """Note it: one that nobody adds to a node gets no event."""
+        """Record it in `made`: a controller that is in no node gets no events."""
         del args, values
         controller = super().__new__(cls)
         if Controller.made is not None:
@@ -77,9 +73,9 @@ class Controller(Scripted):
             self.__dict__["_attributes_at_start"] = attributes.capture(self)
 
     def _return_attributes(self) -> None:
-        """Back to the attributes at the end of the initialisation; see `runtime.core.attributes`.
+        """Restore the attributes at the end of the initialisation; see `runtime.core.attributes`.
 
-        What was set between the steps stays, as Data that scripts set do.
+        Attributes that were set between the steps stay, as Data that scripts set.
         """
         if self._attributes_at_start is not None:
             attributes.warn_unheld(self, self._attributes_at_start)
@@ -91,15 +87,15 @@ class Controller(Scripted):
             attributes.note_set(self, name, self._attributes_at_start)
 
     def handle(self, event: Event) -> None:
-        """Call the method for the event, unless it does not listen or left the scene meanwhile."""
+        """Call the method for the event, unless it does not listen or has left the scene."""
         if self._context is None or not self.listening.get():
             return
-        own = self.__dict__.get(event.handler)
+        instance_method = self.__dict__.get(event.handler)
         method = getattr(type(self), event.handler, None)
         try:
             with Handling(self, event.handler):
-                if callable(own):
-                    own(event)
+                if callable(instance_method):
+                    instance_method(event)
                 elif callable(method):
                     method(self, event)
                 else:
@@ -114,14 +110,14 @@ class Controller(Scripted):
             ) from error
 
     def onEvent(self, event: Event) -> None:
-        """Called with every event that has no method of its own."""
+        """Handle an event for which there is no method."""
 
 
-class DataEngine(Scripted):
+class DataEngine(ScriptComponent):
     """SOFA's Sofa.Core.DataEngine.
 
-    A subclass adds Data, says which are inputs and which outputs, and sets the outputs in
-    `update`, which is called when an output is read after an input changed.
+    A subclass adds Data, declares inputs and outputs, and sets the outputs in `update`, which is
+    called when an output is read after an input has changed.
     """
 
     def __init__(self, *args: Any, **values: Any) -> None:
@@ -131,7 +127,7 @@ class DataEngine(Scripted):
         super().__init__(*args, **values)
 
     def addInput(self, data: Data) -> None:
-        """Update when this Data changed."""
+        """Update after this Data has changed."""
         self._inputs.append(data)
         self._seen = None
 

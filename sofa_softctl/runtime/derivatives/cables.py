@@ -1,4 +1,4 @@
-"""Geometry of several cables at once: lengths, constraint rows and the rows' derivatives."""
+"""Geometry of several cables: lengths, constraint rows and the rows' derivatives."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.derivatives.carried import carried_points
 
 
-class Lines:
+class CableSegments:
     """Cables as segments s = B x + s0 between their points, B constant, by nodes of the system.
 
     With l the lengths of the segments and u = s / l, a cable's row is H = -dL/dx = -sum u B, and
     d(H^T lam) = -B^T lam (I - u u^T) / l B dx. `measure` sets them at a position.
 
     Args:
-        system: That of the states on which the cables act.
-        cables: They may have pull points, and hang on mapped states of constant weights.
+        system: System of the states on which the cables act.
+        cables: Cables, with or without pull points, on states or mapped states of constant weights.
 
     Raises:
-        SceneError: a cable hangs on a body that turns, or on another system.
+        SceneError: A cable acts on a body that rotates, or on another system.
     """
 
     def __init__(self, system: MechanicalSystem, cables: Sequence[Cable]) -> None:
         self.system, self.cables = system, list(cables)
         blocks, fixed, owner = [], [], []
         for number, cable in enumerate(self.cables):
-            found, start = _segments(system, cable)
-            blocks.append(found)
+            block, start = _segments(system, cable)
+            blocks.append(block)
             fixed.append(start)
             owner += [number] * len(start)
         empty = sparse.csr_array((0, system.size))
@@ -44,73 +44,72 @@ class Lines:
         """Length of each cable from which displacements count [length], shape (k,)."""
 
     def measure(self, x: np.ndarray) -> None:
-        """Take the cables' geometry at x, shape (n, 3)."""
+        """Compute the cables' geometry at x, shape (n, 3)."""
         s = self.B @ x + self.s0
         self.size = np.linalg.norm(s, axis=1)
-        there = np.where(self.size > 0.0, self.size, np.inf)  # points at one place: no direction
-        self.u = s / there[:, None]
-        self.per_size = 1.0 / there
+        size = np.where(self.size > 0.0, self.size, np.inf)  # coincident points: no direction
+        self.u = s / size[:, None]
+        self.per_size = 1.0 / size
         self.lengths = np.bincount(self.owner, self.size, minlength=len(self.cables))
 
     def push(self, lam: np.ndarray) -> np.ndarray:
-        """H^T lam, 0 where nodes are held, shape (n, 3)."""
+        """Return H^T lam, 0 at fixed nodes, shape (n, 3)."""
         force: np.ndarray = self.BT @ (-lam[self.owner, None] * self.u)
         self.system.project(force)
         return force
 
     def rows(self, v: np.ndarray) -> np.ndarray:
-        """H v, shape (k,); v must be 0 where nodes are held."""
+        """Return H v, shape (k,); v must be 0 at fixed nodes."""
         along = np.einsum("si,si->s", self.u, self.B @ v)
         return -np.bincount(self.owner, along, minlength=len(self.cables))
 
-    def turned(self, lam: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """d(H^T lam) when the positions change by dx, both of shape (n, 3); symmetric in dx."""
-        apart = self.B @ dx
-        apart -= self.u * np.einsum("si,si->s", self.u, apart)[:, None]
-        force: np.ndarray = self.BT @ (-(lam[self.owner] * self.per_size)[:, None] * apart)
+    def push_change(self, lam: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """Return d(H^T lam) for changes dx of positions, shapes (n, 3); symmetric in dx."""
+        across = self.B @ dx
+        across -= self.u * np.einsum("si,si->s", self.u, across)[:, None]
+        force: np.ndarray = self.BT @ (-(lam[self.owner] * self.per_size)[:, None] * across)
         self.system.project(force)
         return force
 
-    def curved(self, lam: np.ndarray, w: np.ndarray, weight: float) -> np.ndarray:
-        """Blocks C of d(H^T lam + weight d(H^T lam)/dx w) = B^T C B dx, symmetric, (s, 3, 3).
+    def geometric_blocks(self, lam: np.ndarray, w: np.ndarray, weight: float) -> np.ndarray:
+        """Return symmetric blocks C (s, 3, 3) of d(H^T lam + weight d(H^T lam)/dx w) = B^T C B dx.
 
         Args:
             lam: Multipliers, shape (k,).
             w: Velocities, shape (n, 3).
-            weight: That of the second term [time].
+            weight: Weight of the second term [time].
         """
-        moved = self.B @ w
-        along = np.einsum("si,si->s", self.u, moved)[:, None, None]
-        mixed = self.u[:, :, None] * (moved - self.u * along[:, 0])[:, None, :]
+        change = self.B @ w
+        along = np.einsum("si,si->s", self.u, change)[:, None, None]
+        mixed = self.u[:, :, None] * (change - self.u * along[:, 0])[:, None, :]
         across = np.eye(3) - self.u[:, :, None] * self.u[:, None, :]
         per = self.per_size[:, None, None]
         turns = -across + weight * per * (along * across + mixed + mixed.transpose(0, 2, 1))
-        found: np.ndarray = lam[self.owner, None, None] * per * turns
-        return found
+        return np.asarray(lam[self.owner, None, None] * per * turns)
 
-    def add_curved(self, blocks: np.ndarray, dx: np.ndarray, out: np.ndarray) -> None:
-        """out += B^T C B dx, both of shape (p, n, 3); see `curved`."""
-        touched, B = self._touched
-        moved = np.tensordot(B, dx[:, touched], axes=(1, 1))  # (s, p, 3)
-        pulled = np.matmul(moved, blocks)  # (s, p, 3), blocks are symmetric
-        out[:, touched] += np.tensordot(B, pulled, axes=(0, 0)).transpose(1, 0, 2)
+    def add_blocks(self, blocks: np.ndarray, dx: np.ndarray, out: np.ndarray) -> None:
+        """Add B^T C B dx to out, both of shape (p, n, 3); see `geometric_blocks`."""
+        nodes, B = self._dense_B
+        change = np.tensordot(B, dx[:, nodes], axes=(1, 1))  # (s, p, 3)
+        pulled = np.matmul(change, blocks)  # (s, p, 3), blocks are symmetric
+        out[:, nodes] += np.tensordot(B, pulled, axes=(0, 0)).transpose(1, 0, 2)
 
     @cached_property
-    def _touched(self) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes that carry the cables, and B by them, dense."""
-        touched = np.unique(self.B.indices)
-        return touched, self.B[:, touched].toarray()
+    def _dense_B(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes that determine the cables, and dense B for these nodes."""
+        nodes = np.unique(self.B.indices)
+        return nodes, self.B[:, nodes].toarray()
 
-    def rows_turned(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """dH w when the positions change by dx, both of shape (n, 3); shape (k,)."""
-        apart, moved = self.B @ dx, self.B @ w
-        apart -= self.u * np.einsum("si,si->s", self.u, apart)[:, None]
-        along = self.per_size * np.einsum("si,si->s", apart, moved)
+    def rows_change(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Return dH w for changes dx of positions, shapes (n, 3) and (k,)."""
+        across, change = self.B @ dx, self.B @ w
+        across -= self.u * np.einsum("si,si->s", self.u, across)[:, None]
+        along = self.per_size * np.einsum("si,si->s", across, change)
         return -np.bincount(self.owner, along, minlength=len(self.cables))
 
 
 def _segments(system: MechanicalSystem, cable: Cable) -> tuple[sparse.csr_array, np.ndarray]:
-    """B and s0 of one cable: each segment from a point to the one before it."""
+    """Return B and s0 of a cable: each segment goes from a point to the point before it."""
     points = cable.indices.get()
     carried = carried_points(cable, system)[points]
     step = sparse.csr_array(sparse.eye_array(len(points)) - sparse.eye_array(len(points), k=-1))

@@ -1,4 +1,4 @@
-"""Points of a constraint's state, by nodes of the system."""
+"""Weights of the system's nodes in points of a constraint's state."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_
 
 
 def carried_points(
-    entry: LagrangianConstraint, system: MechanicalSystem, state: MechanicalState | None = None
+    constraint: LagrangianConstraint, system: MechanicalSystem, state: MechanicalState | None = None
 ) -> sparse.csr_array:
-    """Constant weights of the system's nodes in each point, shape (p, n).
+    """Return the constant weights of the system's nodes in each point, shape (p, n).
 
     Args:
-        entry: A constraint.
-        system: The system.
-        state: On which it acts; None: its only one.
+        constraint: Constraint on the points.
+        system: System of the nodes.
+        state: State of the points; by default the only state of the constraint.
 
     Raises:
-        SceneError: it acts on a body that turns, or on another system.
+        SceneError: It acts on a body that rotates, or on another system.
     """
-    state = entry.state if state is None else state
-    known = id(state) in system.offset or id(state) in system.mapping_of
-    if not known or not all(mapping.weighted for mapping in mappings_above(state, system)):
-        raise entry.fault(
+    state = constraint.state if state is None else state
+    is_moved = id(state) in system.offset or id(state) in system.mapping_of
+    if not is_moved or not all(m.has_constant_weights for m in mappings_above(state, system)):
+        raise constraint.fault(
             "hangs on something else than points of the robot's mesh, such as a body that turns, "
             "for which the derivatives of a step are not known."
         )

@@ -15,38 +15,38 @@ from sofa_softctl.runtime.derivatives.carried import carried_points
 if TYPE_CHECKING:
     from sofa_softctl.runtime.behavior.roles import ContactDetection
 
-CORNERS = 3
-"""Most corners of an element."""
-SIZE = 2 * CORNERS * 3
-"""Coordinates of both elements."""
+CORNERS_MAX = 3
+"""Largest number of corners of an element."""
+SIZE = 2 * CORNERS_MAX * 3
+"""Number of coordinates of both elements."""
 SIGN = np.array([-1.0, 1.0])
-"""Of the first and of the second body in rows."""
+"""Signs of the first and the second body in rows."""
 
 
 class Contacts:
-    """Contacts as distances d between closest points of two elements; at most one side is fixed.
+    """Contacts as distances d between closest points of two elements, at most one of them fixed.
 
     The points are sums of corners, q = w_k s_k with s = B x, B constant. A contact has a row along
-    its normal, and with friction one along each of two tangents, which follow from the normal. As
-    the points are the closest ones, the first is dd/dx. A contact keeps its elements, and the
-    corners, edges or faces on which the points lie: where these change, d has a kink.
+    its normal, and with friction rows along two tangents, which depend on the normal. Since
+    the points are the closest ones, the normal row is dd/dx. Derivatives are for constant elements,
+    and corners, edges or faces on which the points lie: where these change, d has a kink.
 
     Args:
-        system: That of the states that move.
-        pipelines: What finds contacts, in the positions at the start of a step.
+        system: System of the states that move.
+        pipelines: Contact detections, at the positions at the start of a step.
     """
 
     def __init__(self, system: MechanicalSystem, pipelines: Sequence[ContactDetection]) -> None:
         self.system, self.pipelines = system, list(pipelines)
         self._weights: dict[int, sparse.csr_array | None] = {}
-        self._take([])
+        self._set_contacts([])
 
     def __len__(self) -> int:
         """Number of rows at the position of `measure`."""
         return len(self.contact)
 
     def measure(self) -> None:
-        """Find the contacts at the positions that the states of the scene have.
+        """Detect the contacts at the positions of the states of the scene.
 
         Raises:
             SceneError: The derivative of a contact is not known.
@@ -54,20 +54,20 @@ class Contacts:
         if not self.pipelines:
             return
         self.system.propagate()
-        found = []
+        data = []
         for pipeline in self.pipelines:
             pipeline.detect()
-            found += [self._touching(contact) for contact in pipeline.contacts]
-        self._take(found)
+            data += [self._contact_data(contact) for contact in pipeline.contacts]
+        self._set_contacts(data)
 
-    def _touching(self, contact: Any) -> _Touching:
-        """What is needed of the contacts of two models."""
+    def _contact_data(self, contact: Any) -> _ContactData:
+        """Return the data of the contacts of two models."""
         contact.check_differentiable()
         sides = [self._side(contact, side) for side in (0, 1)]
-        block, place, weight = zip(*sides, strict=True)
-        return _Touching(
+        block, position, weight = zip(*sides, strict=True)
+        return _ContactData(
             sparse.vstack(block, format="csr"),
-            np.stack(place, axis=1),
+            np.stack(position, axis=1),
             np.stack(weight, axis=1),
             contact.frames,
             contact.distance,
@@ -76,219 +76,216 @@ class Contacts:
         )
 
     def _side(self, contact: Any, side: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
-        """B of the corners, (3 p, n), their positions, (p, 3, 3), and weights, (p, 3), padded."""
+        """Return B of the corners, (3 p, n), positions, (p, 3, 3), and weights, (p, 3), padded."""
         model = contact.models[side]
         nodes = model.elements[contact.near.element[:, side]]
         count, corners = nodes.shape
-        padded = np.repeat(nodes[:, :1], CORNERS, axis=1)
+        padded = np.repeat(nodes[:, :1], CORNERS_MAX, axis=1)
         padded[:, :corners] = nodes
-        weight = np.zeros((count, CORNERS))
+        weight = np.zeros((count, CORNERS_MAX))
         weight[:, :corners] = contact.near.weight[:, side, :corners]
-        carried = self._carried(contact, model.state)
+        carried = self._weights_of(contact, model.state)
         if carried is None:
             block = sparse.csr_array((padded.size, self.system.size))
         else:
             block = sparse.csr_array(carried[padded.ravel()])
         return block, model.state.position.get()[padded], weight
 
-    def _carried(self, contact: Any, state: MechanicalState) -> sparse.csr_array | None:
-        """Weights of the system's nodes in the points of a state; None: nothing moves it."""
+    def _weights_of(self, contact: Any, state: MechanicalState) -> sparse.csr_array | None:
+        """Return the weights of the system's nodes in points of a state, or None if unmoved."""
         if id(state) not in self._weights:
             system = self.system
             moves = id(state) in system.offset or id(state) in system.mapping_of
             self._weights[id(state)] = carried_points(contact, system, state) if moves else None
         return self._weights[id(state)]
 
-    def _take(self, found: list[_Touching]) -> None:
-        joined = _joined([_NONE, *found])
+    def _set_contacts(self, data: list[_ContactData]) -> None:
+        merged = _concatenate([_NONE, *data])
         empty = sparse.csr_array((0, self.system.size))
-        stacked = sparse.vstack([empty, *(each.block for each in found)], format="csr")
-        self.B = sparse.csr_array(stacked[_interleaved([len(each.gap) for each in found])])
+        stacked = sparse.vstack([empty, *(item.block for item in data)], format="csr")
+        self.B = sparse.csr_array(stacked[_interleave([len(item.gap) for item in data])])
         self.BT = self.B.T.tocsr()
-        self.weight, self.mu = joined.weight, joined.mu
+        self.weight, self.mu = merged.weight, merged.mu
         """Weights of corners, shape (c, 2, 3), and coefficients of friction, shape (c,)."""
-        each = np.where(self.mu > 0.0, 3, 1)
-        self.first = np.cumsum([0, *each])[:-1]
+        counts = np.where(self.mu > 0.0, 3, 1)
+        self.first = np.cumsum([0, *counts])[:-1]
         """First row of each contact, shape (c,)."""
-        self.contact = np.repeat(np.arange(len(each)), each)
+        self.contact = np.repeat(np.arange(len(counts)), counts)
         """Contact of each row, shape (k,)."""
         self.axis = np.arange(len(self.contact)) - self.first[self.contact]
         """0 along the normal, 1 and 2 along the tangents, shape (k,)."""
-        self.gap = np.where(self.axis == 0, joined.gap[self.contact], 0.0)
+        self.gap = np.where(self.axis == 0, merged.gap[self.contact], 0.0)
         """Gap of rows along normals [length], 0 of others, shape (k,)."""
-        self._direct(joined)
+        self._set_rows(merged)
 
-    def _direct(self, joined: _Touching) -> None:
-        """Rows by the corners, with their derivatives."""
-        frame = joined.frame[self.contact, self.axis]
-        weight = (joined.weight * SIGN[:, None])[self.contact]
+    def _set_rows(self, data: _ContactData) -> None:
+        """Compute the rows by the corners, with their derivatives."""
+        frame = data.frame[self.contact, self.axis]
+        weight = (data.weight * SIGN[:, None])[self.contact]
         self._rows = np.einsum("ksc,ka->ksca", weight, frame).reshape(-1, SIZE)
         free = abs(self.B) @ (~self.system.fixed).astype(float)
         free = free.reshape(len(self.mu), SIZE)[self.contact]
         self.moves = (free * self._rows != 0.0).any(axis=1)
-        """Whether anything moves along each row, bool, shape (k,)."""
-        slopes = _slopes(joined.place, joined.weight, joined.frame[:, 0], joined.distance)
-        turned = _frames_turned(joined.frame, slopes.normal)[self.contact, self.axis]
-        slid = (slopes.weight * SIGN[:, None])[self.contact]
-        changed = np.einsum("kjsc,ka->kscaj", slid, frame)
-        changed += np.einsum("ksc,kja->kscaj", weight, turned)
-        self._curved = changed.reshape(-1, SIZE, SIZE)
+        """True for rows along which something moves, shape (k,)."""
+        slopes = _corner_derivatives(data.position, data.weight, data.frame[:, 0], data.distance)
+        frame_change = _frame_derivatives(data.frame, slopes.normal)[self.contact, self.axis]
+        weight_change = (slopes.weight * SIGN[:, None])[self.contact]
+        row_change = np.einsum("kjsc,ka->kscaj", weight_change, frame)
+        row_change += np.einsum("ksc,kja->kscaj", weight, frame_change)
+        self._row_change = row_change.reshape(-1, SIZE, SIZE)
         """Derivative of each row by all corners, shape (k, 18, 18)."""
 
     def push(self, lam: np.ndarray) -> np.ndarray:
-        """H^T lam, 0 where nodes are held, shape (n, 3)."""
+        """Return H^T lam, 0 at fixed nodes, shape (n, 3)."""
         return self._onto_nodes(lam[:, None] * self._rows)
 
     def rows(self, v: np.ndarray) -> np.ndarray:
-        """H v, shape (k,); v must be 0 where nodes are held."""
-        found: np.ndarray = np.einsum("kj,kj->k", self._rows, self._of_corners(v))
-        return found
+        """Return H v, shape (k,); v must be 0 at fixed nodes."""
+        return np.asarray(np.einsum("kj,kj->k", self._rows, self._corner_motion(v)))
 
-    def widened(self, dx: np.ndarray) -> np.ndarray:
-        """How gaps change with the positions by dx, 0 of rows along tangents, shape (k,)."""
+    def gap_change(self, dx: np.ndarray) -> np.ndarray:
+        """Return the change of gaps for changes dx of positions, 0 for tangents, shape (k,)."""
         return np.where(self.axis == 0, self.rows(dx), 0.0)
 
-    def widened_transposed(self, mu: np.ndarray) -> np.ndarray:
-        """d(mu . gap)/dx, 0 where nodes are held, shape (n, 3)."""
+    def gap_change_transposed(self, mu: np.ndarray) -> np.ndarray:
+        """Return d(mu . gap)/dx, 0 at fixed nodes, shape (n, 3)."""
         return self.push(np.where(self.axis == 0, mu, 0.0))
 
-    def turned(self, lam: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """d(H^T lam) when the positions change by dx, both of shape (n, 3)."""
-        changed = np.einsum("kij,kj->ki", self._curved, self._of_corners(dx))
-        return self._onto_nodes(lam[:, None] * changed)
+    def push_change(self, lam: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """Return d(H^T lam) for changes dx of positions, shapes (n, 3)."""
+        change = np.einsum("kij,kj->ki", self._row_change, self._corner_motion(dx))
+        return self._onto_nodes(lam[:, None] * change)
 
-    def turned_transposed(self, lam: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """d(y . H^T lam)/dx, both of shape (n, 3)."""
-        changed = np.einsum("kij,ki->kj", self._curved, self._of_corners(y))
-        return self._onto_nodes(lam[:, None] * changed)
+    def push_change_transposed(self, lam: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return d(y . H^T lam)/dx, shapes (n, 3)."""
+        change = np.einsum("kij,ki->kj", self._row_change, self._corner_motion(y))
+        return self._onto_nodes(lam[:, None] * change)
 
-    def rows_turned(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """dH w when the positions change by dx, both of shape (n, 3); shape (k,)."""
-        one, other = self._of_corners(dx), self._of_corners(w)
-        found: np.ndarray = np.einsum("ki,kij,kj->k", other, self._curved, one)
-        return found
+    def rows_change(self, dx: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Return dH w for changes dx of positions, shapes (n, 3) and (k,)."""
+        change, motion = self._corner_motion(dx), self._corner_motion(w)
+        return np.asarray(np.einsum("ki,kij,kj->k", motion, self._row_change, change))
 
-    def travelled(self, v: np.ndarray) -> np.ndarray:
-        """How far both points of each contact move by v, shape (n, 3), together; shape (c,)."""
-        corners = np.asarray(self.B @ v).reshape(len(self.mu), 2, CORNERS, 3)
-        moved = np.einsum("csk,cska->csa", self.weight, corners)
-        found: np.ndarray = np.linalg.norm(moved, axis=2).sum(axis=1)
-        return found
+    def point_path_length(self, v: np.ndarray) -> np.ndarray:
+        """Return the summed paths of both points of each contact by v (n, 3), shape (c,)."""
+        corners = np.asarray(self.B @ v).reshape(len(self.mu), 2, CORNERS_MAX, 3)
+        motion = np.einsum("csk,cska->csa", self.weight, corners)
+        return np.asarray(np.linalg.norm(motion, axis=2).sum(axis=1))
 
-    def _of_corners(self, v: np.ndarray) -> np.ndarray:
-        """Motion of the corners of each row's contact, shape (k, 18)."""
+    def _corner_motion(self, v: np.ndarray) -> np.ndarray:
+        """Return the motion of the corners of each row's contact, shape (k, 18)."""
         if not len(self):
             return np.zeros((0, SIZE))
         return np.asarray(self.B @ v).reshape(len(self.mu), SIZE)[self.contact]
 
     def _onto_nodes(self, force: np.ndarray) -> np.ndarray:
-        """Forces on the nodes from those of rows, (k, 18), 0 where nodes are held, (n, 3)."""
+        """Return forces on nodes from forces of rows (k, 18), 0 at fixed nodes, shape (n, 3)."""
         total = np.zeros((len(self.mu), SIZE))
         np.add.at(total, self.contact, force)
-        found: np.ndarray = self.BT @ total.reshape(-1, 3)
-        self.system.project(found)
-        return found
+        node_force: np.ndarray = self.BT @ total.reshape(-1, 3)
+        self.system.project(node_force)
+        return node_force
 
 
-class _Touching(NamedTuple):
+class _ContactData(NamedTuple):
     """Contacts of two models."""
 
     block: Any
-    """B of the corners of all first sides, then of all second ones, shape (6 p, n)."""
-    place: np.ndarray
+    """B of the corners of all first sides, then of all second sides, shape (6 p, n)."""
+    position: np.ndarray
     """Positions of the corners, shape (p, 2, 3, 3)."""
     weight: np.ndarray
-    """Their weights, shape (p, 2, 3)."""
+    """Weights of the corners, shape (p, 2, 3)."""
     frame: np.ndarray
     """Normal and tangents, shape (p, 3, 3)."""
     distance: np.ndarray
     """d, shape (p,)."""
     gap: np.ndarray
-    """d less what contacts keep, shape (p,)."""
+    """d minus the contact distance, shape (p,)."""
     mu: np.ndarray
     """Coefficient of friction, shape (p,)."""
 
 
-_SHAPES = ((2, CORNERS, 3), (2, CORNERS), (3, 3), (), (), ())
-_NONE = _Touching(None, *(np.empty((0, *shape)) for shape in _SHAPES))
+_SHAPES = ((2, CORNERS_MAX, 3), (2, CORNERS_MAX), (3, 3), (), (), ())
+_NONE = _ContactData(None, *(np.empty((0, *shape)) for shape in _SHAPES))
 
 
-def _joined(found: list[_Touching]) -> _Touching:
-    """All but their blocks."""
-    fields = zip(*(each[1:] for each in found), strict=True)
-    return _Touching(None, *(np.concatenate(each) for each in fields))
+def _concatenate(data: list[_ContactData]) -> _ContactData:
+    """Concatenate all fields except for `block`."""
+    fields = zip(*(item[1:] for item in data), strict=True)
+    return _ContactData(None, *(np.concatenate(arrays) for arrays in fields))
 
 
-def _interleaved(counts: list[int]) -> np.ndarray:
-    """Order of rows (contact, side, corner) in blocks of all first sides, then all second ones."""
-    found, start = [np.empty(0, dtype=int)], 0
+def _interleave(counts: list[int]) -> np.ndarray:
+    """Return the order of rows (contact, side, corner) in blocks of first, then second sides."""
+    order, start = [np.empty(0, dtype=int)], 0
     for count in counts:
-        rows = np.arange(2 * CORNERS * count).reshape(2, count, CORNERS) + start
-        found.append(rows.transpose(1, 0, 2).ravel())
-        start += 2 * CORNERS * count
-    return np.concatenate(found)
+        rows = np.arange(2 * CORNERS_MAX * count).reshape(2, count, CORNERS_MAX) + start
+        order.append(rows.transpose(1, 0, 2).ravel())
+        start += 2 * CORNERS_MAX * count
+    return np.concatenate(order)
 
 
-class _Slopes(NamedTuple):
+class _CornerDerivatives(NamedTuple):
     """Derivatives of contacts by the coordinates of their six corners."""
 
     weight: np.ndarray
-    """Of the corners' weights, shape (c, 18, 2, 3)."""
+    """Derivatives of the corners' weights, shape (c, 18, 2, 3)."""
     normal: np.ndarray
-    """Of the normal, shape (c, 18, 3)."""
+    """Derivatives of the normal, shape (c, 18, 3)."""
 
 
-def _slopes(
-    place: np.ndarray, weight: np.ndarray, normal: np.ndarray, distance: np.ndarray
-) -> _Slopes:
-    """How closest points slide and normals turn.
+def _corner_derivatives(
+    position: np.ndarray, weight: np.ndarray, normal: np.ndarray, distance: np.ndarray
+) -> _CornerDerivatives:
+    """Return the derivatives of closest points and normals.
 
-    With r = q_1 - q_0 the shortest way and E the edges along which its ends can slide, E^T r = 0.
+    With r = q_1 - q_0 the shortest path and E the edges along which its ends can slide, E^T r = 0.
     So for changes dr_0 of r at constant weights and dE of E, the weights change by
     g = -(E^T E)^-1 (E^T dr_0 + dE^T r), and n by (I - n n^T) (dr_0 + E g) / d.
 
     Args:
-        place: Positions of the corners, shape (c, 2, 3, 3).
-        weight: Their weights, shape (c, 2, 3); 0: the point does not depend on the corner.
+        position: Positions of the corners, shape (c, 2, 3, 3).
+        weight: Weights of the corners, shape (c, 2, 3); 0 for unused corners.
         normal: n, shape (c, 3).
-        distance: d, negative where surfaces overlap, shape (c,).
+        distance: d, negative for overlapping surfaces, shape (c,).
     """
     k = len(normal)
     if not k:
-        return _Slopes(np.empty((0, SIZE, 2, CORNERS)), np.empty((0, SIZE, 3)))
-    # Edges from the corner of the largest weight to each of the others of a side, 0 for padding.
+        return _CornerDerivatives(np.empty((0, SIZE, 2, CORNERS_MAX)), np.empty((0, SIZE, 3)))
+    # Edges from the corner of the largest weight to the others of a side, 0 for padding.
     first = weight.argmax(axis=2)  # (k, 2)
-    at = np.arange(k)[:, None], np.arange(2)[None]
+    index = np.arange(k)[:, None], np.arange(2)[None]
     slides = weight > 0.0
-    slides[at[0], at[1], first] = False
-    base = place[at[0], at[1], first]
-    edges = np.where(slides[..., None], place - base[:, :, None], 0.0) * SIGN[:, None, None]
-    E = edges.reshape(k, 2 * CORNERS, 3)
+    slides[index[0], index[1], first] = False
+    base = position[index[0], index[1], first]
+    edges = np.where(slides[..., None], position - base[:, :, None], 0.0) * SIGN[:, None, None]
+    E = edges.reshape(k, 2 * CORNERS_MAX, 3)
     inverse = np.linalg.pinv(E @ E.transpose(0, 2, 1), hermitian=True)  # (k, 6, 6)
-    unit = np.eye(SIZE).reshape(SIZE, 2, CORNERS, 3)
+    unit = np.eye(SIZE).reshape(SIZE, 2, CORNERS_MAX, 3)
     dr = np.einsum("s,ksc,jsca->kja", SIGN, weight, unit)  # at constant weights
     chosen = np.take_along_axis(unit[None], first[:, None, :, None, None], axis=3)
     dE = np.where(slides[:, None, ..., None], unit[None] - chosen, 0.0) * SIGN[:, None, None]
     r = distance[:, None] * normal
-    slid = np.einsum("kea,kja->kje", E, dr)
-    slid += np.einsum("kjsca,ka->kjsc", dE, r).reshape(k, SIZE, 2 * CORNERS)
-    g = -np.einsum("kef,kjf->kje", inverse, slid)
-    whole = dr + np.einsum("kje,kea->kja", g, E)
-    flat = whole - np.einsum("kja,ka->kj", whole, normal)[..., None] * normal[:, None]
-    dn = flat / np.where(distance == 0.0, np.inf, distance)[:, None, None]
-    dw = g.reshape(k, SIZE, 2, CORNERS)
+    slide_change = np.einsum("kea,kja->kje", E, dr)
+    slide_change += np.einsum("kjsca,ka->kjsc", dE, r).reshape(k, SIZE, 2 * CORNERS_MAX)
+    g = -np.einsum("kef,kjf->kje", inverse, slide_change)
+    dr_total = dr + np.einsum("kje,kea->kja", g, E)
+    dr_normal = dr_total - np.einsum("kja,ka->kj", dr_total, normal)[..., None] * normal[:, None]
+    dn = dr_normal / np.where(distance == 0.0, np.inf, distance)[:, None, None]
+    dw = g.reshape(k, SIZE, 2, CORNERS_MAX)
     np.put_along_axis(dw, first[:, None, :, None], -dw.sum(axis=3, keepdims=True), axis=3)
-    return _Slopes(dw, dn)
+    return _CornerDerivatives(dw, dn)
 
 
-def _frames_turned(frame: np.ndarray, dn: np.ndarray) -> np.ndarray:
-    """Derivatives of normals and tangents by the corners, shape (c, 3, 18, 3); see `frames`."""
+def _frame_derivatives(frame: np.ndarray, dn: np.ndarray) -> np.ndarray:
+    """Return derivatives of normals and tangents by corners, (c, 3, 18, 3); see `frames`."""
     n, s = frame[:, None, 0], frame[:, None, 2]
-    along = np.linalg.norm(np.cross(n, n[..., [2, 0, 1]]), axis=2, keepdims=True) < 1e-9
-    other = np.where(along, [1.0, 0.0, 0.0], n[..., [2, 0, 1]])
-    turned = np.where(along, 0.0, dn[..., [2, 0, 1]])
-    size = np.linalg.norm(np.cross(n, other), axis=2, keepdims=True)
-    ds = (np.cross(dn, other) + np.cross(n, turned)) / size
+    is_parallel = np.linalg.norm(np.cross(n, n[..., [2, 0, 1]]), axis=2, keepdims=True) < 1e-9
+    axis = np.where(is_parallel, [1.0, 0.0, 0.0], n[..., [2, 0, 1]])
+    axis_change = np.where(is_parallel, 0.0, dn[..., [2, 0, 1]])
+    size = np.linalg.norm(np.cross(n, axis), axis=2, keepdims=True)
+    ds = (np.cross(dn, axis) + np.cross(n, axis_change)) / size
     ds -= np.einsum("kja,kja->kj", ds, np.broadcast_to(s, ds.shape))[..., None] * s
     dt = -np.cross(dn, s) - np.cross(n, ds)
     return np.stack([dn, dt, ds], axis=1)

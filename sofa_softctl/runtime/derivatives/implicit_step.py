@@ -1,4 +1,4 @@
-"""The time step of a driven robot as its integrator takes it, for given tensions and pressures."""
+"""Time step of a driven robot as in its integrator, for given tensions and pressures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.derivatives.contacts import Contacts
-from sofa_softctl.runtime.derivatives.drives import Drives
+from sofa_softctl.runtime.derivatives.drives import StepConstraints
 from sofa_softctl.runtime.derivatives.multipliers import multipliers
 from sofa_softctl.runtime.kernels.contact.share import share_in_contact
 from sofa_softctl.runtime.simulation.simulation import loop_of
@@ -23,54 +23,54 @@ from sofa_softctl.runtime.simulation.simulation import loop_of
 
 @dataclass(frozen=True, eq=False)
 class StepState:
-    """One step: where it began, what drove it, where it led."""
+    """A step: its start, its drives and its end."""
 
     h: float
-    """Its length [time]."""
+    """Length of the step [time]."""
     x: np.ndarray
-    """Positions at its start [length], shape (n, 3)."""
+    """Positions at the start [length], shape (n, 3)."""
     v: np.ndarray
-    """Velocities at its start [length/time], shape (n, 3)."""
+    """Velocities at the start [length/time], shape (n, 3)."""
     w: np.ndarray
-    """Velocities at its end [length/time], shape (n, 3); positions there are x + h w."""
+    """Velocities at the end [length/time], shape (n, 3); the positions are x + h w."""
     lam: np.ndarray
-    """Multiplier of each drive and contact, h times its tension, pressure or force, (k + c,)."""
+    """Multiplier of each drive and contact, h times tension, pressure or force, (k + c,)."""
     held: np.ndarray
-    """Those whose displacement was imposed, cables and contacts only if taut; bool, (k + c,)."""
+    """True for rows with imposed displacement, cables and contacts only if taut, (k + c,)."""
     slip: np.ndarray
-    """delta of each row, less what was imposed: of tangents, how far contacts slid, (k + c,)."""
-    closing: Closing | None = None
-    """What the free motion slid before gaps closed; None: there is no friction."""
+    """delta of each row minus the imposed one; for tangents the slip of contacts, (k + c,)."""
+    closing: PreContactSlip | None = None
+    """Slip of the free motion before gaps close, or None without friction."""
 
 
 class ImplicitStep:
     """Linearly implicit Euler with drives: A(x) w = M v + h f(x) + H(x)^T lam, x' = x + h w.
 
-    A = (1 + h alpha) M + h (h + beta) K(x), K SOFA's tangent, which leaves out that rotations turn;
+    A = (1 + h alpha) M + h (h + beta) K(x), K SOFA's tangent without derivatives of rotations;
     alpha and beta are the Rayleigh coefficients. This is the step of `EulerImplicitSolver` and its
     correction under `FreeMotionAnimationLoop` with both right-hand sides added. Cables and cavities
-    are driven by tension or pressure, lam = h T, or by displacement: delta + h H w = what is
-    imposed at the end of the step, delta = L0 - L of a cable, V - V0 of a cavity. H is that at the
+    are driven by tension or pressure, lam = h T, or by displacement: delta + h H w is the imposed
+    value at the end of the step, delta = L0 - L of a cable, V - V0 of a cavity. H is taken at the
     start of the step, as in SOFA. Cables that are not driven are slack, cavities have no pressure,
-    scripts are not run, and limits do not count: what is given is what acted. Contacts are those
-    that the scene's pipeline finds at the start of the step, with friction, see `multipliers`.
+    scripts are not run, and limits do not count: drives are applied as given. The scene's pipeline
+    detects contacts at the start of the step, with friction, see `multipliers`.
 
-    With `stiffness` the step is linearised in the directions of the cables too: A has
+    With `stiffness` the step is also linearised in the directions of the cables: A has
     h (h + beta) T d2L/dx2 of each cable, T its tension in this step.
 
-    Changes the positions in the scene: use a copy of one that is to run.
+    It changes the positions in the scene: use a copy of a scene that is to run.
 
     Args:
         root: Root of an initialised scene of the embedded runtime.
         driven: Cables and cavities.
-        imposed: Whether each is driven by displacement; by default none.
-        stiffness: Force fields of the scene that give the matrix the stiffness of each cable, with
-            the attribute `tension`, such as `LineStiffness`; empty: the step takes the directions
-            at its start.
+        imposed: True for drives by displacement; by default none.
+        stiffness: Force fields of the scene that add the stiffness of each cable to the matrix,
+            with the attribute `tension`, such as `LineStiffness`; without them the step takes the
+            directions at its start.
 
     Raises:
-        ValueError: with `stiffness`, something else is driven than cables by tension.
-        SceneError: the scene has something whose derivative is not known (see `check_step`), or an
+        ValueError: `stiffness` is given, and not only cables are driven, by tension.
+        SceneError: The scene has something whose derivative is not known (see `check_step`), or an
             iterative linear solver.
     """
 
@@ -93,14 +93,14 @@ class ImplicitStep:
         self.system: MechanicalSystem = loop.systems[0]
         self.stiffness = list(stiffness)
         check_step(loop, self.system, besides=self.stiffness)
-        own = set(map(id, self.stiffness))
-        self.force_fields = [one for one in self.system.force_fields if id(one) not in own]
+        excluded = set(map(id, self.stiffness))
+        self.force_fields = [f for f in self.system.force_fields if id(f) not in excluded]
         self.ode: Any = self.system.solver
         self.linear = self.system.linear_solver.require_direct("derivatives of a step")
-        self.drives = Drives(self.system, driven, loop.pipelines)
+        self.drives = StepConstraints(self.system, driven, loop.pipelines)
         count = len(self.drives)
         self.imposed = np.array(imposed if imposed is not None else [False] * count, dtype=bool)
-        cables = len(self.drives.lines.cables)
+        cables = len(self.drives.cables.cables)
         if self.stiffness and (self.imposed.any() or not len(self.stiffness) == count == cables):
             raise ValueError("stiffness: give one force field for each cable, driven by tension.")
         self.x0 = np.concatenate([s.position.get() for s in self.system.states])
@@ -114,22 +114,22 @@ class ImplicitStep:
         return self.system.size
 
     def rows(self, state: MechanicalState) -> slice:
-        """Rows of an independent state's nodes in arrays of all nodes."""
+        """Return the rows of an independent state's nodes in arrays of all nodes."""
         start = self.system.offset[id(state)]
         return slice(start, start + state.count)
 
     @property
-    def curving(self) -> float:
+    def direction_weight(self) -> float:
         """Weight of d(H^T lam)/dx w in the residual [time]: h + beta with `stiffness`, else 0."""
         return self.h + self.beta if self.stiffness else 0.0
 
-    def at(self, x: np.ndarray, h: float, tension: np.ndarray | None = None) -> None:
-        """Evaluate at x, shape (n, 3), everything that a step of length h from there needs.
+    def evaluate(self, x: np.ndarray, h: float, tension: np.ndarray | None = None) -> None:
+        """Evaluate forces, matrix and rows at x for a step of length h.
 
         Args:
-            x: Positions at its start, shape (n, 3).
-            h: Its length.
-            tension: That of each cable in this step, for its stiffness, shape (k,).
+            x: Positions at the start of the step, shape (n, 3).
+            h: Length of the step [time].
+            tension: Tension of each cable in this step, for its stiffness, shape (k,).
         """
         system = self.system
         for state in system.states:
@@ -152,27 +152,27 @@ class ImplicitStep:
         self.drives.measure(x)
 
     def advance(self, v: np.ndarray, drive: np.ndarray) -> StepState:
-        """The step from the position of `at`.
+        """Make the step from the position of `evaluate`.
 
         Args:
-            v: Velocities at its start, shape (n, 3).
+            v: Velocities at the start, shape (n, 3).
             drive: Tension [force] or pressure, or displacement [length, length^3], shape (k,).
 
         Raises:
-            DivergedError: the state is no longer finite.
+            DivergedError: The state became infinite or NaN.
         """
         drives = self.drives
         lam = drives.with_contacts(np.where(self.imposed, 0.0, self.h * drive), 0.0)
         b = self.mass_product(v) + self.h * self.force
         self.system.project(b)
         closing = None
-        if len(drives.rough.first):
+        if len(drives.friction.first):
             if self.stiffness:
                 raise SceneError(
                     "LineStiffness and contacts with friction act together: derivatives of a step "
                     "are known with one of them. Give mu=0, or leave LineStiffness out."
                 )
-            closing = closing_of(drives.contacts, self.solve(b), self.h)
+            closing = pre_contact_slip(drives.contacts, self.solve(b), self.h)
         w = self.solve(b + drives.push(lam))
         held, slip = drives.with_contacts(self.imposed, True) & drives.moves, np.zeros(len(lam))
         if held.any():
@@ -181,35 +181,35 @@ class ImplicitStep:
             missing -= self.h * drives.rows(w)
             if closing is not None:
                 missing[len(drives) :] -= closing.drift
-            found, holds = multipliers(
-                W, missing[held], drives.one_sided[held], drives.rough.among(held)
+            solved, is_taut = multipliers(
+                W, missing[held], drives.one_sided[held], drives.friction.among(held)
             )
-            w = w + np.tensordot(found, Y, axes=1)
-            lam[held], slip[held] = found, W @ found - missing[held]
-            held[held] = holds
+            w = w + np.tensordot(solved, Y, axes=1)
+            lam[held], slip[held] = solved, W @ solved - missing[held]
+            held[held] = is_taut
         if not np.isfinite(w).all():
-            bad = ~np.isfinite(w).all(axis=1)
-            raise DivergedError.of("The robot", 0.0, self.h, bad.tolist())
+            is_diverged = ~np.isfinite(w).all(axis=1)
+            raise DivergedError.of("The robot", 0.0, self.h, is_diverged.tolist())
         return StepState(self.h, self.x, v, w, lam, held, slip, closing)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """A^-1 b, shape (n, 3); b must be 0 where nodes are held. A is symmetric."""
+        """Return A^-1 b, shape (n, 3); b must be 0 at fixed nodes. A is symmetric."""
         return self.linear.solve(b).copy()
 
     def solve_each(self, b: np.ndarray) -> np.ndarray:
-        """A^-1 of several right-hand sides, shape (p, n, 3)."""
+        """Return A^-1 of several right-hand sides, shape (p, n, 3)."""
         columns = np.ascontiguousarray(b.reshape(len(b), -1).T)
         return np.ascontiguousarray(self.linear.solve_columns(columns).T).reshape(b.shape)
 
     def compliance(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Y = A^-1 H^T, shape (q, n, 3), and W = h H Y, shape (q, q), of some drives."""
-        ones = np.eye(len(held))[held]
-        Y = self.solve_each(np.stack([self.drives.push(one) for one in ones]))
+        """Return Y = A^-1 H^T, shape (q, n, 3), and W = h H Y, shape (q, q), of some rows."""
+        units = np.eye(len(held))[held]
+        Y = self.solve_each(np.stack([self.drives.push(unit) for unit in units]))
         W = self.h * np.stack([self.drives.rows(y)[held] for y in Y], axis=1)
         return Y, W
 
     def mass_product(self, v: np.ndarray) -> np.ndarray:
-        """M v, shape (n, 3)."""
+        """Return M v, shape (n, 3)."""
         out = np.zeros_like(v)
         for mass in self.system.masses:
             mass.add_product(
@@ -218,7 +218,7 @@ class ImplicitStep:
         return out
 
     def stiffness_product(self, v: np.ndarray) -> np.ndarray:
-        """K v at the position of `at`, shape (n, 3)."""
+        """Return K v at the position of `evaluate`, shape (n, 3)."""
         out = np.zeros_like(v)
         for field in self.force_fields:
             part = self.system.part(v, field.state)
@@ -226,12 +226,12 @@ class ImplicitStep:
         return out
 
 
-class Closing(NamedTuple):
-    """What the free motion slides before a gap closes, e = -kappa h H_t w_f, with its derivatives.
+class PreContactSlip(NamedTuple):
+    """Tangential free motion before a gap closes, e = -kappa h H_t w_f, with its derivatives.
 
-    Friction does not see it. With w_f the free motion's velocity, kappa the share of the step
+    Friction does not act on it. With w_f the free motion's velocity, kappa the fraction of the step
     before a contact closes, and h its length, rows along tangents have c = h H_t w + e, as in SOFA.
-    Where the gap closes in the step, kappa = -gap / (h H_n w_f).
+    If the gap closes in the step, kappa = -gap / (h H_n w_f).
     """
 
     free: np.ndarray
@@ -241,62 +241,61 @@ class Closing(NamedTuple):
     drift: np.ndarray
     """e of each row, 0 along normals [length], shape (k,)."""
     by_gap: np.ndarray
-    """de by the gap, shape (k,)."""
+    """Derivative of e by the gap, shape (k,)."""
     by_normal: np.ndarray
-    """de by H_n w_f [time], shape (k,)."""
-    by_own: np.ndarray
-    """de by the row's own H_t w_f [time], shape (k,)."""
+    """Derivative of e by H_n w_f [time], shape (k,)."""
+    by_tangent: np.ndarray
+    """Derivative of e by the row's H_t w_f [time], shape (k,)."""
 
     @property
-    def matters(self) -> bool:
-        """Whether e depends on anything."""
-        return bool(self.by_own.any())
+    def is_nonzero(self) -> bool:
+        """True if e depends on anything."""
+        return bool(self.by_tangent.any())
 
     def forward(self, gap: np.ndarray, of_free: np.ndarray) -> np.ndarray:
-        """de for changes of gaps and of H w_f, all of shape (k,)."""
-        changed = self.by_gap * gap[self.normal] + self.by_normal * of_free[self.normal]
-        found: np.ndarray = changed + self.by_own * of_free
-        return found
+        """Return de for changes of gaps and of H w_f, all of shape (k,)."""
+        change = self.by_gap * gap[self.normal] + self.by_normal * of_free[self.normal]
+        return np.asarray(change + self.by_tangent * of_free)
 
     def backward(self, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives of mu . e by gaps and by H w_f, both of shape (k,)."""
-        by_gap, by_free = np.zeros_like(mu), self.by_own * mu
+        """Return derivatives of mu . e by gaps and by H w_f, both of shape (k,)."""
+        by_gap, by_free = np.zeros_like(mu), self.by_tangent * mu
         np.add.at(by_gap, self.normal, self.by_gap * mu)
         np.add.at(by_free, self.normal, self.by_normal * mu)
         return by_gap, by_free
 
 
-def closing_of(contacts: Contacts, free: np.ndarray, h: float) -> Closing:
-    """That of contacts at the position of `measure`.
+def pre_contact_slip(contacts: Contacts, free: np.ndarray, h: float) -> PreContactSlip:
+    """Return the slip of contacts at the position of `measure`.
 
     Args:
-        contacts: The contacts.
+        contacts: Contacts.
         free: w_f, shape (n, 3).
         h: Length of the step.
     """
     normal, along = contacts.first[contacts.contact], contacts.rows(free)
     gap, closes = contacts.gap[contacts.first], along[contacts.first]
-    share = share_in_contact(gap, gap + h * closes, h * contacts.travelled(free))
-    kappa = np.where(contacts.axis > 0, 1.0 - share[contacts.contact], 0.0)
-    crosses = (kappa > 0.0) & (kappa < 1.0)
-    ratio = np.divide(along, along[normal], where=crosses, out=np.zeros_like(along))
-    slope = np.divide(contacts.gap[normal], along[normal], where=crosses, out=np.zeros_like(along))
-    return Closing(free, normal, -kappa * h * along, ratio, -slope * ratio, -kappa * h)
+    fraction = share_in_contact(gap, gap + h * closes, h * contacts.point_path_length(free))
+    kappa = np.where(contacts.axis > 0, 1.0 - fraction[contacts.contact], 0.0)
+    closing = (kappa > 0.0) & (kappa < 1.0)
+    ratio = np.divide(along, along[normal], where=closing, out=np.zeros_like(along))
+    slope = np.divide(contacts.gap[normal], along[normal], where=closing, out=np.zeros_like(along))
+    return PreContactSlip(free, normal, -kappa * h * along, ratio, -slope * ratio, -kappa * h)
 
 
 def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = ()) -> None:
-    """Raise SceneError where the derivative of a scene's time step is not known.
+    """Raise a SceneError if the derivative of a scene's time step is not known.
 
-    Components check themselves, by `check_differentiable`; the rest is checked here.
+    Components check themselves, by `check_differentiable`; this checks the remaining conditions.
 
     Args:
         loop: Animation loop of the scene, after `prepare`.
-        system: Its only system.
+        system: The only system of the loop.
         besides: Force fields that are not checked.
 
     Raises:
         SceneError: A component's derivative is not known, a state is not of points, a force field
-            or mass has a damping of its own or acts on a mapped state, or forces act from outside.
+            or mass has its own damping or acts on a mapped state, or outer forces act.
     """
     loop.outer.refuse("derivatives of a step")
     by_velocity = loop._data.get("solveVelocityConstraintFirst")
@@ -311,7 +310,7 @@ def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = 
                 "has bodies or joints: derivatives of a step are known for states of points alone."
             )
     for field in system.force_fields:
-        if any(field is other for other in besides):
+        if any(field is excluded for excluded in besides):
             continue
         field.check_differentiable()
         if field.rayleighStiffness.get():
@@ -332,9 +331,9 @@ def check_step(loop: Any, system: MechanicalSystem, *, besides: Sequence[Any] = 
             constraint.check_differentiable()
 
 
-def _check_independent(entry: Contribution, system: MechanicalSystem) -> None:
-    if id(entry.state) not in system.offset:
-        raise entry.fault(
-            f"acts on {entry.state.describe()}, which follows another state: put it on the state "
-            "that drives."
+def _check_independent(contribution: Contribution, system: MechanicalSystem) -> None:
+    if id(contribution.state) not in system.offset:
+        raise contribution.fault(
+            f"acts on {contribution.state.describe()}, which follows another state: put it "
+            "on the state that drives."
         )

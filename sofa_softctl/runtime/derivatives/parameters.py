@@ -1,7 +1,7 @@
 """Parameters of a time step: of materials, damping, mass.
 
-Each gives its derivative of r = M v + h f + H^T lam - A w: a vector for the forward direction, a
-sum over time steps for the backward one.
+Each returns its derivative of r = M v + h f + H^T lam - A w: a vector for the forward direction, a
+sum over time steps for the backward direction.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from sofa_softctl.runtime.behavior.roles import (
 
 
 @dataclass(eq=False)
-class Sums:
-    """Derivatives of sum(y . r) over steps, from which those by all parameters follow."""
+class ParameterDerivatives:
+    """Derivatives of sum(y . r) over steps, which determine derivatives by all parameters."""
 
     stiffness: dict[int, np.ndarray] = field(default_factory=dict)
-    """By the stiffnesses of each force field's term, by the field's id; see StepTerm."""
+    """Derivatives by stiffnesses of each force field's term, by the field's id; see StepTerm."""
     mass: dict[int, float] = field(default_factory=dict)
-    """By the relative change of each mass, by its id."""
+    """Derivatives by the relative change of each mass, by its id."""
     rayleigh_mass: float = 0.0
-    """By the integrator's rayleighMass."""
+    """Derivative by the integrator's rayleighMass."""
     rayleigh_stiffness: float = 0.0
-    """By the integrator's rayleighStiffness."""
+    """Derivative by the integrator's rayleighStiffness."""
 
 
 class StepResidual(Protocol):
-    """Derivatives of a step's residual r, of which those by parameters consist, shape (n, 3)."""
+    """Derivatives of a step's residual r, to combine to derivatives by parameters, (n, 3)."""
 
     def by_stiffness(self, field: Any, change: np.ndarray) -> np.ndarray:
         """Return dr for a change of the stiffnesses of a field's term; see StepTerm."""
@@ -50,35 +50,35 @@ class StepResidual(Protocol):
 
 
 class StepParameter(Protocol):
-    """One number on which steps depend."""
+    """Number on which steps depend."""
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
 
     def set(self, value: float) -> None:
         """Change it in the scene."""
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
 
 
 @runtime_checkable
 class Region(StepParameter, Protocol):
-    """A parameter of some elements of a field."""
+    """Parameter of some elements of a field."""
 
     @property
     def field(self) -> SolidForceField:
-        """The field."""
+        """Field of the elements."""
 
     @property
     def elements(self) -> np.ndarray:
-        """Numbers of its elements, shape (k,)."""
+        """Indices of the elements, shape (k,)."""
 
     @property
     def quantity(self) -> str:
@@ -86,18 +86,18 @@ class Region(StepParameter, Protocol):
 
     @property
     def sets(self) -> tuple[int, ...]:
-        """Which parameters of an element it sets; no two regions may set the same of an element."""
+        """Indices of an element's parameters that it sets; regions must not set the same one."""
 
     def values(self) -> np.ndarray:
-        """The parameter in all elements of the field, shape (m,)."""
+        """Return the parameter in all elements of the field, shape (m,)."""
 
 
 class Moduli:
     """Young's modulus of some elements of a field; r is linear in it.
 
     Args:
-        field: The field.
-        elements: Their numbers, shape (k,).
+        field: Field of the elements.
+        elements: Indices of the elements, shape (k,).
     """
 
     quantity = "Young's modulus"
@@ -107,7 +107,7 @@ class Moduli:
         self.field, self.elements = field, np.asarray(elements, dtype=int)
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
         return float(self.field.moduli()[self.elements[0]])
 
     def set(self, value: float) -> None:
@@ -115,36 +115,36 @@ class Moduli:
         self.field.set_moduli(self.elements, value)
 
     def values(self) -> np.ndarray:
-        """The parameter in all elements of the field, shape (m,)."""
+        """Return the parameter in all elements of the field, shape (m,)."""
         return self.field.moduli()
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
         return 0.0 <= value < np.inf
 
     def change(self) -> np.ndarray:
-        """Derivative of V lambda and V mu of all elements, shape (m, 2)."""
-        found = np.zeros_like(self.field.unit_stiffness)
-        found[self.elements] = self.field.unit_stiffness[self.elements]
-        return found
+        """Return the derivative of V lambda and V mu of all elements, shape (m, 2)."""
+        by_modulus = np.zeros_like(self.field.unit_stiffness)
+        by_modulus[self.elements] = self.field.unit_stiffness[self.elements]
+        return by_modulus
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
         return step.by_stiffness(self.field, self.change())
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
-        found = sums.stiffness[id(self.field)][self.elements]
-        return float(np.vdot(found, self.field.unit_stiffness[self.elements]))
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
+        by_stiffness = sums.stiffness[id(self.field)][self.elements]
+        return float(np.vdot(by_stiffness, self.field.unit_stiffness[self.elements]))
 
 
 class MaterialParameter:
-    """One parameter of a strain energy in some elements; r is linear in it.
+    """Parameter of a strain energy in some elements; r is linear in it.
 
     Args:
-        field: The field.
-        number: Which of its parameters.
-        elements: Numbers of the elements, shape (k,).
+        field: Field of the elements.
+        number: Index of the parameter.
+        elements: Indices of the elements, shape (k,).
     """
 
     def __init__(self, field: HyperelasticForceField, number: int, elements: np.ndarray) -> None:
@@ -154,7 +154,7 @@ class MaterialParameter:
         self.sets = (number,)
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
         return float(self.values()[self.elements[0]])
 
     def set(self, value: float) -> None:
@@ -164,32 +164,32 @@ class MaterialParameter:
         self.field.set_parameters(self.elements, rows)
 
     def values(self) -> np.ndarray:
-        """The parameter in all elements of the field, shape (m,)."""
+        """Return the parameter in all elements of the field, shape (m,)."""
         return self.field.parameters[:, self.number]
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
         return 0.0 <= value < np.inf
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
         change = np.zeros_like(self.field.parameters)
         change[self.elements, self.number] = 1.0
         return step.by_stiffness(self.field, change)
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
         return float(sums.stiffness[id(self.field)][self.elements, self.number].sum())
 
 
 class RestModulus:
     """Young's modulus at rest of a strain energy, as a scale of all its parameters.
 
-    Poisson's ratio at rest and the shares of the parameters stay. r is linear in it.
+    Poisson's ratio at rest and the ratios of the parameters stay. r is linear in it.
 
     Args:
-        field: The field.
-        elements: Numbers of the elements, shape (k,).
+        field: Field of the elements.
+        elements: Indices of the elements, shape (k,).
     """
 
     quantity = "Young's modulus"
@@ -199,7 +199,7 @@ class RestModulus:
         self.sets = tuple(range(len(field.parameter_names)))
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
         return float(self.values()[self.elements[0]])
 
     def set(self, value: float) -> None:
@@ -207,26 +207,26 @@ class RestModulus:
         self.field.set_parameters(self.elements, value * self._units())
 
     def values(self) -> np.ndarray:
-        """See Region: 9 K G / (3 K + G)."""
+        """Return 9 K G / (3 K + G) in all elements of the field, shape (m,)."""
         shear, bulk = self.field.rest_moduli()
         return 9.0 * bulk * shear / (3.0 * bulk + shear)
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
         return 0.0 < value < np.inf
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
         change = np.zeros_like(self.field.parameters)
         change[self.elements] = self._units()
         return step.by_stiffness(self.field, change)
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
         return float(np.vdot(sums.stiffness[id(self.field)][self.elements], self._units()))
 
     def _units(self) -> np.ndarray:
-        """Parameters of the elements for a modulus of 1, shape (k, number of parameters)."""
+        """Return parameters of the elements for a modulus of 1, shape (k, number of parameters)."""
         rows: np.ndarray = self.field.parameters[self.elements]
         return rows / self.values()[self.elements, None]
 
@@ -238,7 +238,7 @@ class PoissonRatio:
         self.elastic = elastic
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
         return self.elastic.poisson_ratio()
 
     def set(self, value: float) -> None:
@@ -246,11 +246,14 @@ class PoissonRatio:
         self.elastic.set_poisson_ratio(float(value))
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
         return 0.0 <= value < 0.5
 
     def change(self) -> np.ndarray:
-        """As for Moduli: lambda = E nu / ((1 + nu)(1 - 2 nu)), mu = E / (2 (1 + nu))."""
+        """Return the derivative of V lambda and V mu, shape (m, 2).
+
+        lambda = E nu / ((1 + nu)(1 - 2 nu)), mu = E / (2 (1 + nu)).
+        """
         nu = self.get()
         lam = (1.0 + 2.0 * nu**2) / ((1.0 + nu) * (1.0 - 2.0 * nu)) ** 2
         mu = -0.5 / (1.0 + nu) ** 2
@@ -258,22 +261,22 @@ class PoissonRatio:
         return size[:, None] * np.array([lam, mu])
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
         return step.by_stiffness(self.elastic, self.change())
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
         return float(np.vdot(sums.stiffness[id(self.elastic)], self.change()))
 
 
 class TotalMass:
-    """A mass as a whole, by its Data totalMass; its distribution stays."""
+    """Total mass of a mass, by its Data totalMass; its distribution stays."""
 
     def __init__(self, mass: Mass) -> None:
         self.mass, self.total = mass, mass.totalMass
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
         return float(self.total.get())
 
     def set(self, value: float) -> None:
@@ -282,15 +285,15 @@ class TotalMass:
         self.total.set(float(value))
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
         return 0.0 < value < np.inf
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
         return step.by_mass(self.mass) / self.get()
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
         return sums.mass[id(self.mass)] / self.get()
 
 
@@ -301,7 +304,7 @@ class RayleighMass:
         self.ode = ode
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
         return float(self.ode.rayleighMass.get())
 
     def set(self, value: float) -> None:
@@ -309,15 +312,15 @@ class RayleighMass:
         self.ode.rayleighMass.set(float(value))
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
         return 0.0 <= value < np.inf
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
         return step.by_rayleigh_mass()
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
         return sums.rayleigh_mass
 
 
@@ -328,7 +331,7 @@ class RayleighStiffness:
         self.ode = ode
 
     def get(self) -> float:
-        """Its present value in the scene."""
+        """Return the present value in the scene."""
         return float(self.ode.rayleighStiffness.get())
 
     def set(self, value: float) -> None:
@@ -336,13 +339,13 @@ class RayleighStiffness:
         self.ode.rayleighStiffness.set(float(value))
 
     def allowed(self, value: float) -> bool:
-        """Whether a step can be taken with that value."""
+        """Return True if a step can be made with this value."""
         return 0.0 <= value < np.inf
 
     def residual(self, step: StepResidual) -> np.ndarray:
-        """dr/d(parameter) for the step of the last `at`, shape (n, 3)."""
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
         return step.by_rayleigh_stiffness()
 
-    def collect(self, sums: Sums) -> float:
-        """The derivative by it."""
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
         return sums.rayleigh_stiffness

@@ -17,16 +17,16 @@ def curvature(
     by_lengths: np.ndarray,
     by_points: np.ndarray,
 ) -> np.ndarray:
-    """Second derivative of the weighted sum of all outputs; see `EquilibriumMap.curvature`.
+    """Return the second derivative of the weighted sum of all outputs; see `EquilibriumMap`.
 
-    With g = d(sum)/dx and K^T a = g, it is x_u^T [sum_k w_k L_k,xx - d(a^T K)/dx] x_u and
-    the terms -scale (a^T L_j,xx x_u,k), made symmetric. K's derivative along the columns of
-    x_u by central differences: two tangents for each control, none of them factorised.
+    With g = d(sum)/dx, K^T a = g, it is x_u^T [sum_k w_k L_k,xx - d(a^T K)/dx] x_u and the terms
+    -scale (a^T L_j,xx x_u,k), made symmetric. Changes of K along each x_u,k are computed by
+    central differences: two tangents for each control, without factorisation.
     """
     statics.pull(at.u)
     statics.place(at.x)
     statics.residual()
-    g = by_x + _pulled(statics, by_points)
+    g = by_x + _forces_on_nodes(statics, by_points)
     for line, weight in zip(statics.lines, by_lengths, strict=True):
         g -= weight * statics.line_force(line)
     statics.system.project(g)
@@ -34,8 +34,8 @@ def curvature(
     a = statics.tangent.solve(g, transposed=True)
     d = statics.dimension
     columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(d)]
-    found = np.zeros((d, d))
-    turned = np.zeros((d, d))
+    elastic = np.zeros((d, d))
+    directional = np.zeros((d, d))
     for j, column in enumerate(columns):
         step = 1e-4 * statics.size / max(float(np.abs(column).max()), 1e-300)
         change = np.zeros_like(a)
@@ -48,18 +48,18 @@ def curvature(
             change -= sign / (2.0 * step) * statics.tangent.transposed_product(a)
             for k, line in enumerate(statics.lines):
                 line.measure()
-                turned[k, j] += (
+                directional[k, j] += (
                     sign
                     * statics.scale
                     / (2.0 * step)
                     * float(np.vdot(a, statics.line_force(line)))
                 )
-        found[j] = [float(np.vdot(change, other)) for other in columns]
-    return 0.5 * (found + found.T) + turned + turned.T
+        elastic[j] = [float(np.vdot(change, column_k)) for column_k in columns]
+    return 0.5 * (elastic + elastic.T) + directional + directional.T
 
 
-def _pulled(statics: Statics, by_points: np.ndarray) -> np.ndarray:
-    """Forces on the watched points, passed on to the independent nodes, shape (n, 3)."""
+def _forces_on_nodes(statics: Statics, by_points: np.ndarray) -> np.ndarray:
+    """Return forces on the watched points as forces on independent nodes, shape (n, 3)."""
     system = statics.system
     system.force[:] = 0.0
     for state in system.mapped:

@@ -13,16 +13,16 @@ from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
 
 
 class ExactTangent:
-    """K = -df/dx of all forces of a system, held rows as identity.
+    """K = -df/dx of all forces of a system, identity in fixed rows.
 
-    A symmetric K is factorised by the system's linear solver; another one as LU by SciPy. Force
-    fields give the exact K from then on.
+    The system's linear solver factorises a symmetric K; SciPy's LU an asymmetric one. Force fields
+    use the exact K from then on.
 
     Args:
-        system: The system; its linear solver must be a direct one.
+        system: System with a direct linear solver.
 
     Raises:
-        SceneError: the linear solver is iterative.
+        SceneError: The linear solver is iterative.
     """
 
     def __init__(self, system: MechanicalSystem) -> None:
@@ -36,28 +36,28 @@ class ExactTangent:
 
     @property
     def positive_definite(self) -> bool:
-        """Whether the symmetric part of the last `factorise` was."""
+        """True if the symmetric part of the last `factorise` is positive definite."""
         return self.solver.positive_definite
 
     def factorise(self, shift: float = 0.0) -> None:
-        """Take K + shift M at the position of the last computed forces."""
+        """Factorise K + shift M at the position of the last computed forces."""
         self.solver.set_matrix(shift, 1.0, 0.0)
         if self._matrix is not None:
-            self._lu = _factors(self._whole(self._matrix, shift))
+            self._lu = _factors(self._full_matrix(self._matrix, shift))
 
     def factorise_definite(self, shift: float) -> float:
-        """Take K + shift M, with more shift where that is not positive definite; the shift.
+        """Factorise K + shift M, with a larger shift until it is positive definite; return it.
 
-        A shift far below what K has along its diagonal, per mass, is none.
+        Shifts far below K's diagonal per mass count as zero.
         """
         self.factorise()
         stiff = np.abs(self.solver.A().diagonal()).sum()
         mass = np.zeros_like(self.system.v)
         self.system.add_product(mass, np.ones_like(mass), 1.0, 0.0, 0.0)
-        least = float(1e-6 * stiff / mass.sum())
-        if shift < least and self.positive_definite:
+        shift_min = float(1e-6 * stiff / mass.sum())
+        if shift < shift_min and self.positive_definite:
             return 0.0
-        shift = max(shift, least)
+        shift = max(shift, shift_min)
         self.factorise(shift)
         while not self.positive_definite:
             shift *= 4.0
@@ -65,32 +65,32 @@ class ExactTangent:
         return shift
 
     def solve(self, force: np.ndarray, *, transposed: bool = False) -> np.ndarray:
-        """K^-1 f, or K^-T f, shape (n, 3); NaN where K is singular or has no values.
+        """Return K^-1 f, or K^-T f, shape (n, 3); NaN if K is singular or not finite.
 
         Args:
             force: f, shape (n, 3).
-            transposed: Whether K^T is meant.
+            transposed: Solve with K^T.
         """
         if not self.skew:
             return self.solver.solve(force).copy()
         if self._lu is None:
             return np.full(force.shape, np.nan)
-        found: np.ndarray = self._lu.solve(force.ravel(), trans="T" if transposed else "N")
-        return found.reshape(force.shape)
+        solution: np.ndarray = self._lu.solve(force.ravel(), trans="T" if transposed else "N")
+        return solution.reshape(force.shape)
 
     def transposed_product(self, v: np.ndarray) -> np.ndarray:
-        """K^T v at the position of the last computed forces, shape (n, 3); the factors stay."""
+        """Return K^T v at the position of the last computed forces, (n, 3); the factors stay."""
         if self._matrix is None:
             return self.solver.product(0.0, 1.0, 0.0, v)
-        return (self._whole(self._matrix, 0.0).T @ v.ravel()).reshape(v.shape)
+        return (self._full_matrix(self._matrix, 0.0).T @ v.ravel()).reshape(v.shape)
 
     @property
     def approximate_in_steps(self) -> bool:
-        """Whether the stiffness of a time step is another one."""
+        """True if a time step uses another stiffness."""
         return bool(self._approximate)
 
     def step_product(self, v: np.ndarray) -> np.ndarray:
-        """Stiffness of a time step at the position of the last computed forces, times v, (n, 3)."""
+        """Return a time step's stiffness at the position of the last forces, times v, (n, 3)."""
         self._set_exact(False)
         try:
             return self.solver.product(0.0, 1.0, 0.0, v)
@@ -101,14 +101,14 @@ class ExactTangent:
         for field in self._approximate:
             field.exact_tangent = exact
 
-    def _whole(self, matrix: SystemMatrix, shift: float) -> sparse.csr_array:
-        """K + shift M with what is not symmetric."""
+    def _full_matrix(self, matrix: SystemMatrix, shift: float) -> sparse.csr_array:
+        """Return K + shift M with its antisymmetric part."""
         values = matrix.assemble(shift, 1.0, 0.0)
         return matrix.pattern.to_csr(values, skew=matrix.assemble_skew())
 
 
 def _factors(matrix: sparse.csr_array) -> Any:
-    """LU factors; None where the matrix is singular or has no values."""
+    """Return LU factors, or None if the matrix is singular or not finite."""
     if not np.isfinite(matrix.data).all():
         return None
     try:

@@ -1,4 +1,4 @@
-"""A line under tension as forces on a state, with exact stiffness."""
+"""Line under tension as forces on a state, with exact stiffness."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry, segmen
 class LineTension(ForceField):
     """Forces f = -T dL/dx of a cable of a scene, whose tension T is given [force].
 
-    Negative tension pushes. The stiffness is T d2L/dx2: what a tight line does against being moved
-    sideways. Not a component of SOFA: it takes a cable's place where equilibria are sought.
+    Negative tension pushes. The stiffness is T d2L/dx2: the resistance of a tight line to lateral
+    motion. Not a component of SOFA: it replaces a cable in the search for equilibria.
     """
 
     exact_tangent = True
@@ -27,7 +27,7 @@ class LineTension(ForceField):
         self.tension = 0.0
 
     def init(self) -> None:
-        """Make room for the cable's geometry."""
+        """Allocate the cable's geometry."""
         self.cable.check_differentiable()
         self.points = self.cable.indices.get()
         if len(np.unique(self.points)) != len(self.points):
@@ -36,7 +36,7 @@ class LineTension(ForceField):
         self.blocks = np.zeros((len(self.points), 3, 3))
 
     def measure(self) -> float:
-        """Length now; `directions` become -dL/dx of its points, shape (m, 3)."""
+        """Return the present length; set `directions` to -dL/dx of its points, shape (m, 3)."""
         x = self.state.position.get()
         return cable_geometry(x, self.points, *self._pull(), self.directions)
 
@@ -49,11 +49,11 @@ class LineTension(ForceField):
         force[self.points] += self.tension * self.directions
 
     def add_unit_force(self, force: np.ndarray) -> None:
-        """force += df/dT at the position of the last `add_force`."""
+        """Add df/dT at the position of the last `add_force` to force."""
         force[self.points] += self.directions
 
     def pairs(self) -> Pairs:
-        """See Contribution: each point with itself, and with the one before it."""
+        """Return each point paired with itself, and with the point before it."""
         rows = np.concatenate((self.points, self.points[1:]))
         return rows, np.concatenate((self.points, self.points[:-1]))
 
@@ -62,18 +62,18 @@ class LineTension(ForceField):
         x = self.state.position.get()
         segment_stiffness(x, self.points, *self._pull(), self.blocks)
         blocks = factor * self.tension * self.blocks
-        alone = blocks.copy()
-        alone[:-1] += blocks[1:]
+        diagonal = blocks.copy()
+        diagonal[:-1] += blocks[1:]
         slots = np.where(slots < 0, ~slots, slots)  # the blocks are symmetric
-        np.add.at(values, slots, np.concatenate((alone, -blocks[1:])))
+        np.add.at(values, slots, np.concatenate((diagonal, -blocks[1:])))
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
         x = self.state.position.get()
         segment_stiffness(x, self.points, *self._pull(), self.blocks)
-        moved = v[self.points]
-        apart = moved.copy()
-        apart[1:] -= moved[:-1]
-        pulled = np.einsum("kij,kj->ki", factor * self.tension * self.blocks, apart)
-        pulled[:-1] -= pulled[1:].copy()
-        out[self.points] += pulled
+        point_v = v[self.points]
+        segment_v = point_v.copy()
+        segment_v[1:] -= point_v[:-1]
+        forces = np.einsum("kij,kj->ki", factor * self.tension * self.blocks, segment_v)
+        forces[:-1] -= forces[1:].copy()
+        out[self.points] += forces

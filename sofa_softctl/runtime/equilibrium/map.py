@@ -1,4 +1,4 @@
-"""The quasi-static map x = f(u): equilibrium under line tensions, and its gradient."""
+"""Quasi-static map x = f(u): equilibrium under line tensions, and its gradient."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sofa_softctl.runtime.equilibrium.curvature import curvature
 from sofa_softctl.runtime.equilibrium.statics import Equilibrium, Statics, largest_force
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 
-ITERATIONS = 60
-"""Most Newton steps from one tension to the next."""
-HALVINGS = 12
-"""Most halvings of a Newton step."""
-SMALLEST = 2.0**-8
-"""Smallest step of the continuation, as a share of the way."""
-DESCENT = 300
-"""Most steps from an unstable balance, or from where a branch ends, down to a stable one."""
+NEWTON_STEPS_MAX = 60
+"""Number of Newton steps from one tension to the next."""
+HALVINGS_MAX = 12
+"""Number of halvings of a Newton step."""
+CONTINUATION_STEP_MIN = 2.0**-8
+"""Smallest step of the continuation, as a fraction of the path [-]."""
+DESCENT_STEPS_MAX = 300
+"""Number of steps from an unstable equilibrium, or the end of a branch, to a stable one."""
 
 
 class KnownEquilibrium(NamedTuple):
-    """A known equilibrium from which another one is sought."""
+    """Known equilibrium as the start of a search for another one."""
 
     u: np.ndarray
     """Controls [-], shape (d,)."""
@@ -36,109 +36,109 @@ class KnownEquilibrium(NamedTuple):
 class EquilibriumMap(Statics):
     """x = f(u): quasi-static equilibrium 0 = p(x) + c(x, u) of a scene's robot.
 
-    The lines are the scene's cables, with the tensions scale * u; negative ones push. Newton's
-    method with the exact tangent, of the elastic forces as of the lines, which turn with the
-    robot; a line search on the size of the residual; and continuation in u where it fails. An
-    unstable balance is left for the stable one below it, and so is the end of a branch, where a
-    robot snaps to another shape. dx/du by implicit differentiation with the last tangent.
+    The lines are the scene's cables, with the tensions scale * u; negative ones push. The solver is
+    Newton's method with the exact tangent of elastic forces and lines, whose directions change with
+    the robot; a line search on the size of the residual; and continuation in u if it fails. From an
+    unstable equilibrium it descends to a stable one, also at the end of a branch, where a robot
+    snaps to another shape. dx/du follows by implicit differentiation with the last tangent.
 
-    Changes the scene: it gets force fields for the lines, and positions are those of the last
-    equilibrium. Use a copy of one that is to run.
+    It changes the scene: adds force fields for the lines, and leaves the positions of the last
+    equilibrium. Use a copy of a scene that is to run.
 
     Args:
         root: Root of an initialised scene of the embedded runtime.
-        cables: Its lines; by default all cables.
+        cables: Lines of the robot; by default all cables.
         scale: Tension of u = 1 [force].
-        points: States whose positions are watched, such as the tip's.
-        tolerance: Largest force left, relative to the largest on a node by u = 1 [-].
+        points: States whose positions are outputs, such as the tip's.
+        tolerance: Largest residual force relative to the largest force on a node by u = 1 [-].
 
     Raises:
-        SceneError: no cables, or of several bodies.
+        SceneError: Cables are missing, or act on several bodies.
 
     Source: Jia, Pan, Manocha 2019, eq. (7).
     """
 
     def __call__(
-        self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None = None
+        self, u: np.ndarray, initial: Equilibrium | KnownEquilibrium | None = None
     ) -> Equilibrium:
-        """The equilibrium for controls u, sought from one nearby.
+        """Return the equilibrium for controls u, searched from an initial one.
 
         Raises:
-            MapError: none was found, or the mesh is turned inside out there.
+            MapError: None was found, or it has inverted elements.
         """
         with one_blas_thread():
-            return self._solved(np.asarray(u, dtype=float), near)
+            return self._solve(np.asarray(u, dtype=float), initial)
 
-    def _solved(self, u: np.ndarray, near: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
-        if near is None:
+    def _solve(self, u: np.ndarray, initial: Equilibrium | KnownEquilibrium | None) -> Equilibrium:
+        if initial is None:
             start, x = np.zeros(self.dimension), self.rest
             steps = self._newton(u, x)
             if steps is None:
-                x = self._hanging
+                x = self._unloaded_equilibrium
         else:
-            start, x = near.u, near.x
-            steps = self._newton(u, near.x + near.x_u @ (u - near.u))
+            start, x = initial.u, initial.x
+            steps = self._newton(u, initial.x + initial.x_u @ (u - initial.u))
             if steps is None:
-                steps = self._newton(u, near.x)
+                steps = self._newton(u, initial.x)
         if steps is None:
             steps = self._continue(start, u, x)
         if not self._is_stable():
-            steps += self._leave(u, x)
+            steps += self._leave_saddle(u, x)
         self.count += 1
-        return self._present(u, steps)
+        return self._result(u, steps)
 
     @cached_property
-    def _hanging(self) -> np.ndarray:
-        """Balance without tension, from where tensions are continued; that of the mesh if none."""
+    def _unloaded_equilibrium(self) -> np.ndarray:
+        """Equilibrium without tension, to start the continuation, or the mesh if there is none."""
         u = np.zeros(self.dimension)
         self.pull(u)
-        found = self._newton(u, self.rest) is not None or self._descend(u, self.rest) is not None
-        return self.positions() if found else self.rest
+        failed = self._newton(u, self.rest) is None and self._descend(u, self.rest) is None
+        return self.rest if failed else self.positions()
 
     def _is_stable(self) -> bool:
-        """Whether it rests here; the tangent is then that of this position."""
+        """Factorise the tangent at this position; return True if the equilibrium is stable."""
         self.residual()
         self.tangent.factorise()
         return self.tangent.skew or self.tangent.positive_definite
 
-    def _leave(self, u: np.ndarray, x: np.ndarray) -> int:
-        """From an unstable balance down to a stable one: towards x, or where line 0 pulls.
+    def _leave_saddle(self, u: np.ndarray, x: np.ndarray) -> int:
+        """Descend from an unstable equilibrium to a stable one, towards x or the pull of line 0.
 
-        It is left along the direction in which it gives way most: one step of inverse iteration
-        from a random one. Where no stable one is found it stays. The number of steps.
+        The direction is the softest one, by a step of inverse iteration from a random vector. The
+        position stays if no stable equilibrium is found. Return the number of steps.
         """
-        here = self.positions()
+        saddle = self.positions()
         self.tangent.factorise_definite(0.0)
-        random = np.random.default_rng(0).normal(size=here.shape) * self.masses()
+        random = np.random.default_rng(0).normal(size=saddle.shape) * self.masses()
         self.system.project(random)
-        way = self.tangent.solve(random)
-        way /= np.abs(way).max()
-        back = float(np.vdot(way, x - here))
-        if abs(back) < 1e-6 * self.size:
-            back = float(np.vdot(way, self.line_force(self.lines[0])))
-        steps = self._descend(u, here + np.copysign(1e-3 * self.size, back) * way)
+        direction = self.tangent.solve(random)
+        direction /= np.abs(direction).max()
+        slope = float(np.vdot(direction, x - saddle))
+        if abs(slope) < 1e-6 * self.size:
+            slope = float(np.vdot(direction, self.line_force(self.lines[0])))
+        steps = self._descend(u, saddle + np.copysign(1e-3 * self.size, slope) * direction)
         if steps is None or not self._is_stable():
-            self.place(here)
+            self.place(saddle)
             self._is_stable()
             return 0
         return steps
 
     def _descend(self, u: np.ndarray, x: np.ndarray) -> int | None:
-        """Downhill from x to an equilibrium: the number of steps, or None.
+        """Descend from x to an equilibrium; return the number of steps, or None.
 
         Newton steps with K + shift M, positive definite, at most a twentieth of the robot long, and
-        shorter where they would pass a minimum along the way: no energy is needed for that.
+        shorter if they would pass a minimum along the step: this does not need the energy.
         """
         self.place(x)
         residual, shift = self.residual(), 0.0
-        for iteration in range(DESCENT):
+        for iteration in range(DESCENT_STEPS_MAX):
             shift = self.tangent.factorise_definite(0.25 * shift)
             step = self.tangent.solve(residual)
             step *= min(1.0, 0.05 * self.size / max(float(np.abs(step).max()), 1e-300))
             if not np.isfinite(step).all():
                 return None
             x, downhill = self.positions(), float(np.vdot(residual, step))
-            for halving in range(HALVINGS):
+            for halving in range(HALVINGS_MAX):
                 self.place(x + 0.5**halving * step)
                 residual = self.residual()
                 if np.vdot(residual, step) >= -downhill:
@@ -151,67 +151,67 @@ class EquilibriumMap(Statics):
     def curvature(
         self, at: Equilibrium, by_x: np.ndarray, by_lengths: np.ndarray, by_points: np.ndarray
     ) -> np.ndarray:
-        """Second derivative by u of the sum of all outputs, each times its weight.
+        """Return the second derivative by u of the weighted sum of all outputs.
 
         Args:
-            at: An equilibrium of this map.
+            at: Equilibrium of this map.
             by_x: Weights of the positions, shape (n, 3).
             by_lengths: Weights of the lengths of the lines, shape (d,).
             by_points: Weights of the watched points, shape (p, 3).
 
         Returns:
-            Shape (d, d), symmetric.
+            Symmetric matrix, shape (d, d).
         """
         with one_blas_thread():
             return curvature(self, at, by_x, by_lengths, by_points)
 
     def stress_stiffness(self, at: Equilibrium) -> np.ndarray:
-        """Stiffness that a time step leaves out, along the equilibria, x_u^T (K - K_step) x_u.
+        """Return the stiffness x_u^T (K - K_step) x_u that a time step omits, along equilibria.
 
-        With corotational elements a step knows how forces change as elements deform, not as they
-        turn: what stress does. It is proportional to the tensions, roughly, and negative for lines
-        that compress the robot.
+        With corotational elements a step includes changes of forces by deformation of elements, not
+        by rotation, the effect of stress. It is roughly proportional to the tensions, and negative
+        for lines that compress the robot.
 
         Args:
-            at: An equilibrium of this map.
+            at: Equilibrium of this map.
 
         Returns:
-            [force length], shape (d, d); 0 where steps have the exact stiffness.
+            Stiffness [force length], shape (d, d); 0 if steps have the exact stiffness.
         """
-        whole = -self.scale * at.lengths_u  # K x_u is what the lines' forces change by
+        exact = -self.scale * at.lengths_u  # K x_u is the change of the lines' forces
         if not self.tangent.approximate_in_steps:
-            return np.zeros_like(whole)
+            return np.zeros_like(exact)
         with one_blas_thread():
             self.pull(at.u)
             self.place(at.x)
             self.residual()
             columns = [np.ascontiguousarray(at.x_u[:, :, j]) for j in range(self.dimension)]
             forces = np.array([self.tangent.step_product(column) for column in columns])
-        return whole - np.einsum("nci,jnc->ij", at.x_u, forces)
+        return exact - np.einsum("nci,jnc->ij", at.x_u, forces)
 
     def _continue(self, start: np.ndarray, u: np.ndarray, x: np.ndarray) -> int:
-        """From start to u in steps that Newton's method can take; where they end, downhill at u.
+        """Continue from start to u in steps of Newton's method, and descend at u if they end.
 
         Args:
             start: Controls at x [-], shape (d,).
-            u: Controls that are wanted [-], shape (d,).
+            u: Target controls [-], shape (d,).
             x: Equilibrium at start [length], shape (n, 3).
 
         Returns:
             Number of Newton steps.
 
         Raises:
-            MapError: there is no way to u.
+            MapError: u cannot be reached.
         """
-        done, step, total = 0.0, 0.5, 0
-        while done < 1.0 and step >= SMALLEST:
-            share = min(done + step, 1.0)
-            steps = self._newton(start + share * (u - start), x)
+        fraction, step, total = 0.0, 0.5, 0
+        while fraction < 1.0 and step >= CONTINUATION_STEP_MIN:
+            target = min(fraction + step, 1.0)
+            steps = self._newton(start + target * (u - start), x)
             if steps is None:
                 step *= 0.5
             else:
-                done, x, total, step = share, self.positions(), total + steps, 2.0 * step
-        if done == 1.0:
+                fraction, x, total, step = target, self.positions(), total + steps, 2.0 * step
+        if fraction == 1.0:
             return total
         self.pull(u)
         steps = self._descend(u, x)
@@ -219,37 +219,37 @@ class EquilibriumMap(Statics):
             raise MapError(
                 f"The robot has no equilibrium at u = {np.round(u, 6).tolist()} that could "
                 f"be reached from u = {np.round(start, 6).tolist()}: Newton's method ends "
-                f"at {done:.1%} of the way. It may buckle there, or fold."
+                f"at {fraction:.1%} of the way. It may buckle there, or fold."
             )
         return total + steps
 
     def _newton(self, u: np.ndarray, x: np.ndarray) -> int | None:
-        """Solve at u from x on: the number of steps, or None."""
+        """Solve at u from x on; return the number of steps, or None."""
         self.pull(u)
         self.place(x)
         residual = self.residual()
         size, bound = largest_force(residual), self.tolerance * self.unit_force
-        for iteration in range(ITERATIONS):
+        for iteration in range(NEWTON_STEPS_MAX):
             if size <= bound:
                 return iteration
             self.tangent.factorise()
             x, step = self.positions(), self.tangent.solve(residual)
             if not np.isfinite(step).all():
                 return None
-            share, before = 1.0, np.linalg.norm(residual)
-            for _ in range(HALVINGS):
-                self.place(x + share * step)
+            scale, last_norm = 1.0, np.linalg.norm(residual)
+            for _ in range(HALVINGS_MAX):
+                self.place(x + scale * step)
                 residual = self.residual()
-                if np.linalg.norm(residual) < before:
+                if np.linalg.norm(residual) < last_norm:
                     break
-                share *= 0.5
+                scale *= 0.5
             else:
                 return iteration if size <= 1e4 * bound else None  # rounding ends it
             size = largest_force(residual)
         return None
 
-    def _present(self, u: np.ndarray, steps: int) -> Equilibrium:
-        """The equilibrium at the present position, with its derivatives."""
+    def _result(self, u: np.ndarray, steps: int) -> Equilibrium:
+        """Return the equilibrium at the present position, with its derivatives."""
         residual = largest_force(self.residual()) / self.unit_force
         unit = [self.line_force(line) for line in self.lines]
         x_u = np.empty((*self.rest.shape, self.dimension))
@@ -264,7 +264,7 @@ class EquilibriumMap(Statics):
         lengths = np.array([line.measure() for line in self.lines])
         lengths_u = -np.einsum("knc,ncj->kj", np.array(unit), x_u)
         points = [state.position.get().copy() for state in self.watched]
-        points_u = [self._moved(state, x_u) for state in self.watched]
+        points_u = [self._push_forward(state, x_u) for state in self.watched]
         return Equilibrium(
             u=u.copy(),
             x=self.positions(),
@@ -278,8 +278,8 @@ class EquilibriumMap(Statics):
             stable=self.tangent.skew or self.tangent.positive_definite,
         )
 
-    def _moved(self, state: Any, x_u: np.ndarray) -> np.ndarray:
-        """Derivative of a mapped state from that of the independent ones, (p, 3, d)."""
+    def _push_forward(self, state: Any, x_u: np.ndarray) -> np.ndarray:
+        """Return the derivative of a mapped state from independent states, (p, 3, d)."""
         out = np.empty((state.count, 3, self.dimension))
         for j in range(self.dimension):
             self.system.v[:] = x_u[:, :, j]
@@ -291,10 +291,10 @@ class EquilibriumMap(Statics):
 
     def _check_inside_out(self, u: np.ndarray) -> None:
         for field in self.system.force_fields:
-            flips = field.inverted_elements()
-            if flips:
+            inverted_count = field.inverted_elements()
+            if inverted_count:
                 raise MapError(
-                    f"At u = {np.round(u, 6).tolist()} {flips} elements of "
+                    f"At u = {np.round(u, 6).tolist()} {inverted_count} elements of "
                     f"{field.describe()} are turned inside out: the mesh is too coarse for so "
                     "large a motion, or the lines pull too hard. Give narrower limits."
                 )

@@ -19,7 +19,7 @@ from sofa_softctl.runtime.simulation.simulation import loop_of
 
 @dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """A state of rest, and its derivative by the controls."""
+    """State of rest, and its derivative by the controls."""
 
     u: np.ndarray
     """Controls [-], shape (d,)."""
@@ -30,24 +30,24 @@ class Equilibrium:
     lengths: np.ndarray
     """Lengths of the lines [length], shape (d,)."""
     lengths_u: np.ndarray
-    """dL/du [length], shape (d, d); symmetric where the forces have an energy."""
+    """dL/du [length], shape (d, d); symmetric if the forces have an energy."""
     points: np.ndarray
-    """Points that are watched [length], shape (p, 3)."""
+    """Positions of the output points [length], shape (p, 3)."""
     points_u: np.ndarray
-    """Their derivative [length], shape (p, 3, d)."""
+    """Derivative of the points [length], shape (p, 3, d)."""
     residual: float
-    """Largest force on a node that is left, relative to the largest of the lines [-]."""
+    """Largest residual force on a node, relative to the lines' largest force [-]."""
     iterations: int
-    """Newton steps that it took."""
+    """Number of Newton steps."""
     stable: bool
     """False at a saddle of the energy, whose tangent is not positive definite: the robot leaves it.
-    True says less of elasticities without an energy, whose tangents are not symmetric."""
+    Always True for elasticities without an energy, whose tangents are asymmetric."""
 
 
 class Statics:
     """Forces 0 = p(x) + c(x, u) on a robot at rest, and their tangent.
 
-    Args and errors: as those of `EquilibriumMap`.
+    Args and errors as in `EquilibriumMap`.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Statics:
         tolerance: float = 1e-10,
     ) -> None:
         self.scale, self.tolerance, self.watched = scale, tolerance, list(points)
-        constraints = [entry for node in root.walk() for entry in node.of("constraint")]
-        self.cables: list[Any] = [entry for entry in constraints if isinstance(entry, Cable)]
+        constraints = [c for node in root.walk() for c in node.of("constraint")]
+        self.cables: list[Any] = [c for c in constraints if isinstance(c, Cable)]
         self.cables = self.cables if cables is None else list(cables)
         if not self.cables:
             raise SceneError("The scene has no cables: an equilibrium map needs lines to pull.")
@@ -82,7 +82,7 @@ class Statics:
         self.rest = self.positions()
         self.size = float(np.ptp(self.rest, axis=0).max())
         self.count = 0
-        """Equilibria that were found."""
+        """Number of equilibria that were found."""
         self.unit_force = self._unit_force()
 
     @property
@@ -99,7 +99,7 @@ class Statics:
         return mass, stiffness
 
     def masses(self) -> np.ndarray:
-        """Diagonal of the mass matrix, shape (n, 3)."""
+        """Return the diagonal of the mass matrix, shape (n, 3)."""
         out = np.zeros_like(self.rest)
         ones = np.ones_like(self.rest)
         self.system.add_product(out, ones, 1.0, 0.0, 0.0)
@@ -111,14 +111,14 @@ class Statics:
             line.tension = tension
 
     def residual(self) -> np.ndarray:
-        """All forces, 0 where nodes are held, shape (n, 3)."""
+        """Return all forces, 0 at fixed nodes, shape (n, 3)."""
         self.system.compute_force()
         force = self.system.force.copy()
         self.system.project(force)
         return force
 
     def line_force(self, line: LineTension) -> np.ndarray:
-        """dc/dT of a line on the independent nodes, shape (n, 3)."""
+        """Return dc/dT of a line on the independent nodes, shape (n, 3)."""
         system = self.system
         system.force[:] = 0.0
         for state in system.mapped:
@@ -129,7 +129,7 @@ class Statics:
         return system.force.copy()
 
     def place(self, x: np.ndarray) -> None:
-        """Bring the independent nodes to x, shape (n, 3), and all that is mapped with them."""
+        """Move the independent nodes to x, shape (n, 3), and mapped states with them."""
         for state in self.system.states:
             start, data = self.system.offset[id(state)], state.position
             np.copyto(data.get(), x[start : start + state.count])

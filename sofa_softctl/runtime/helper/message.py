@@ -1,4 +1,4 @@
-"""Messages of components, at the line of the scene, and what is refused in strict runs."""
+"""Messages of components, at the line of the scene, and errors in strict runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sofa_softctl.errors import SceneError
 _log = logging.getLogger("sofa_softctl")
 _handlers: list[MessageHandler] = []
 KEPT_MESSAGES_MAX = 100
-"""Number of messages that an object keeps for getLoggedMessagesAsString: the last ones."""
+"""Number of latest messages that an object stores for getLoggedMessagesAsString."""
 
 
 class MessageHandler:
@@ -24,15 +24,15 @@ class MessageHandler:
     with MyHandler() as handler:
         ...
 
-    A subclass overwrites `process`.
+    A subclass overrides `process`.
     """
 
     def process(self, message: dict[str, Any]) -> None:
-        """Called with each message.
+        """Process a message; called with each message.
 
         Args:
             message: 'type' ('Info', 'Warning', 'Error', ...), 'isEmpty', 'sender' (class of the
-                object, or the name given), 'message' and 'component' (the object, or None).
+                object, or the name passed), 'message' and 'component' (the object, or None).
         """
 
     def __enter__(self) -> MessageHandler:
@@ -44,8 +44,8 @@ class MessageHandler:
 
 
 def _emit(level: int, kind: str, arguments: tuple[Any, ...]) -> None:
-    """SofaPython3 takes (text) or (emitter, text), and with either a file and a line."""
-    if _MUTED.get():
+    """Emit a message: (text) or (emitter, text), either with file and line, as SofaPython3."""
+    if _SUPPRESSED.get():
         return
     emitter, text = arguments[:2] if len(arguments) in (2, 4) else ("", arguments[0])
     component = emitter if hasattr(emitter, "getPathName") else None
@@ -53,20 +53,20 @@ def _emit(level: int, kind: str, arguments: tuple[Any, ...]) -> None:
     _log.log(level, "%s%s", f"[{path}] " if path else "", text)
     sender = (emitter or "PythonScript") if component is None else component.getClassName()
     if component is not None:
-        kept = vars(component).setdefault("_messages", deque(maxlen=KEPT_MESSAGES_MAX))
-        kept.append(f"[{kind}] {text}")
+        messages = vars(component).setdefault("_messages", deque(maxlen=KEPT_MESSAGES_MAX))
+        messages.append(f"[{kind}] {text}")
     message = {"type": kind, "isEmpty": not text, "sender": sender, "message": text}
     for handler in reversed(_handlers):
         handler.process(message | {"component": component})
 
 
 def info(*arguments: Any) -> None:
-    """Say something."""
+    """Report information."""
     _emit(logging.INFO, "Info", arguments)
 
 
 def warning(*arguments: Any) -> None:
-    """Warn of something."""
+    """Report a warning."""
     _emit(logging.WARNING, "Warning", arguments)
 
 
@@ -76,74 +76,74 @@ def error(*arguments: Any) -> None:
 
 
 def fatal(*arguments: Any) -> None:
-    """Report an error after which nothing goes on."""
+    """Report an error after which the simulation cannot continue."""
     _emit(logging.CRITICAL, "Fatal", arguments)
 
 
-def deprecated(*arguments: Any) -> None:
-    """Say that something is old."""
+def warn_deprecated(*arguments: Any) -> None:
+    """Report the use of something deprecated."""
     _emit(logging.WARNING, "Deprecated", arguments)
 
 
-_MUTED: ContextVar[bool] = ContextVar("muted", default=False)
+_SUPPRESSED: ContextVar[bool] = ContextVar("suppressed", default=False)
 _STRICT: ContextVar[bool] = ContextVar("strict", default=False)
-_FOUND: ContextVar[list[SceneError] | None] = ContextVar("found", default=None)
+_COMPLAINTS: ContextVar[list[SceneError] | None] = ContextVar("found", default=None)
 DEFECTS_VARIABLE = "SOFTCTL_SOFA_DEFECTS"
-"""Environment variable: 1 gives SOFA's numbers also where they are those of a defect (the page
-docs/explanation/where-we-differ.md has them)."""
+"""Environment variable; 1 gives SOFA's numbers including defects, which are listed in
+docs/explanation/where-we-differ.md."""
 
 
 @contextmanager
 def warnings_as_errors(value: bool = True) -> Iterator[None]:
-    """Within it, what a scene is warned of raises at once, at its line."""
-    before = _STRICT.set(value)
+    """Raise the warnings of a scene as errors inside the block, at the line of the scene."""
+    token = _STRICT.set(value)
     try:
         yield
     finally:
-        _STRICT.reset(before)
+        _STRICT.reset(token)
 
 
 @contextmanager
-def muted() -> Iterator[None]:
-    """Drop all messages within it, such as those of a copy, which repeat its scene's."""
-    before = _MUTED.set(True)
+def suppress_messages() -> Iterator[None]:
+    """Drop all messages inside the block, such as a copy's, which repeat its scene's."""
+    token = _SUPPRESSED.set(True)
     try:
         yield
     finally:
-        _MUTED.reset(before)
+        _SUPPRESSED.reset(token)
 
 
 @contextmanager
 def complaints() -> Iterator[list[SceneError]]:
-    """Gives the faults that are complained of within it."""
-    found: list[SceneError] = []
-    before = _FOUND.set(found)
+    """Collect the faults that are reported inside the block."""
+    faults: list[SceneError] = []
+    token = _COMPLAINTS.set(faults)
     try:
-        yield found
+        yield faults
     finally:
-        _FOUND.reset(before)
+        _COMPLAINTS.reset(token)
 
 
 def complain(sender: Any, error: SceneError, then: str = "") -> None:
-    """Raise a fault of a scene where it is strict; else warn of it, and go on as SOFA does.
+    """Raise a fault of a scene in strict mode; otherwise warn of it and continue as SOFA does.
 
-    For faults with which SOFA goes on and that do not make a wrong motion unseen: an unknown Data,
-    a value that cannot be read.
+    Use it for faults that SOFA ignores and that cannot cause an unnoticed wrong motion: an unknown
+    Data, a value that cannot be read.
 
     Args:
         sender: The object whose fault it is.
         error: The fault, with the scene's line.
-        then: What is done about it; part of the warning alone.
+        then: Consequence, added to the text of the warning.
 
     Raises:
-        SceneError: It, in strict mode.
+        SceneError: The fault, in strict mode.
     """
     if _STRICT.get():
         raise error
-    if (found := _FOUND.get()) is not None:
-        found.append(error)
+    if (faults := _COMPLAINTS.get()) is not None:
+        faults.append(error)
     text = f"{error}{then}"
-    if f"[Warning] {text}" not in getattr(sender, "__dict__", {}).get("_messages", ()):  # said once
+    if f"[Warning] {text}" not in getattr(sender, "__dict__", {}).get("_messages", ()):  # warn once
         warning(sender, text)
 
 
@@ -157,5 +157,5 @@ def not_negative(component: Any, name: str, instead: float) -> None:
 
 
 def keeps_sofa_defects() -> bool:
-    """Return True if a user asks for SOFA's numbers, defects included."""
+    """Return True if the user requests SOFA's numbers, including defects."""
     return os.environ.get(DEFECTS_VARIABLE, "0") not in ("", "0")

@@ -1,4 +1,4 @@
-"""What a scene finds while it is loaded: files on search paths, its folder, its command line."""
+"""Environment of a scene while it is loaded: search paths, folder, command line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class FileRepository:
     """SOFA's Sofa.Helper.System.FileRepository.
 
     Args:
-        envVar: Environment variable that names the first search paths.
-        relativePath: More search paths, seen from the working directory.
+        envVar: Environment variable with the first search paths.
+        relativePath: More search paths, relative to the working directory.
         fileKeyMaps: Unused: paths by key in files of SOFA's installation.
-        around: Gives folders to look in before the search paths, and after them.
+        around: Returns folders to search before the search paths, and after them.
     """
 
     def __init__(
@@ -37,86 +37,83 @@ class FileRepository:
         self._around = around
 
     def addFirstPath(self, path: str) -> None:
-        """Look there first."""
+        """Add the first search path."""
         self.paths.insert(0, path)
 
     def addLastPath(self, path: str) -> None:
-        """Look there last."""
+        """Add the last search path."""
         self.paths.append(path)
 
     def removePath(self, path: str) -> None:
-        """Look there no longer."""
+        """Remove a search path."""
         if path in self.paths:
             self.paths.remove(path)
 
     def clear(self) -> None:
-        """Look nowhere."""
+        """Remove all search paths."""
         self.paths.clear()
 
     def getFirstPath(self) -> str:
-        """First search path."""
+        """Return the first search path, or ""."""
         return self.paths[0] if self.paths else ""
 
     def getPaths(self) -> list[str]:
-        """Search paths."""
+        """Return the search paths."""
         return list(self.paths)
 
     def getPathsJoined(self) -> str:
-        """Search paths, as one text."""
+        """Return the search paths, joined to one text."""
         return os.pathsep.join(self.paths)
 
     def findFile(self, name: str, folder: str = "") -> bool:
-        """Whether there is such a file."""
+        """Return True if the file exists."""
         return self._find(name, folder) is not None
 
     def getFile(self, name: str) -> str:
-        """The path of a file; its name when there is none."""
+        """Return the path of a file, or its name if it does not exist."""
         return str(self._find(name) or name)
 
     def findFileFromFile(self, name: str, file: str) -> bool:
-        """Whether there is such a file beside another one, or on the search paths."""
+        """Return True if the file exists next to another file, or on the search paths."""
         return self.findFile(name, str(Path(file).parent))
 
     @staticmethod
     def relativeToPath(path: str, refPath: str) -> str:
-        """A path as seen from a folder that it is in; the path itself otherwise."""
-        inside = Path(path).is_relative_to(refPath)
-        return str(Path(path).relative_to(refPath)) if inside else path
+        """Return a path relative to a folder that contains it, or the path itself."""
+        is_inside = Path(path).is_relative_to(refPath)
+        return str(Path(path).relative_to(refPath)) if is_inside else path
 
     def _find(self, name: str, folder: str = "") -> Path | None:
         before, after = self._around()
-        places = (Path(place) / name for place in (folder, *before, *self.paths, *after))
-        return next((path for path in places if path.is_file()), None)
+        paths = (Path(root) / name for root in (folder, *before, *self.paths, *after))
+        return next((path for path in paths if path.is_file()), None)
 
 
 def path_near(name: str, file: str | Path | None) -> Path:
-    """Path of a file that another one names: beside it, or else where the data are.
-
-    Its name where there is none.
-    """
-    beside = Path(name) if file is None else Path(file).absolute().parent / name
-    return beside if beside.is_file() else Path(data.getFile(name))
+    """Return the path of a file next to another file, else on the search paths, else its name."""
+    neighbour = Path(name) if file is None else Path(file).absolute().parent / name
+    return neighbour if neighbour.is_file() else Path(data.getFile(name))
 
 
 def data_folders() -> tuple[list[str], list[str]]:
-    """Folders of meshes that the environment names: the user's own, and those of a SOFA.
+    """Return the folders of meshes named in the environment: the user's folders, and SOFA's.
 
-    SOFTCTL_DATA: folders to look in first. SOFA_ROOT and CONDA_PREFIX: where SOFA is installed, or
-    its sources lie; its share folder has those that it comes with, such as mesh/liver.msh.
-    Relative ones count from where the program was started.
+    SOFTCTL_DATA: folders to search first. SOFA_ROOT and CONDA_PREFIX: SOFA's installation or
+    sources, whose share folder has SOFA's meshes, such as mesh/liver.msh. Relative paths count
+    from the folder in which the program was started.
     """
-    start = source_line.start_folder()  # a scene is loaded in its own folder
-    named = os.environ.get("SOFTCTL_DATA", "").split(os.pathsep)
-    own = [os.path.join(start, place) for place in named if place]
+    start = source_line.start_folder()  # a scene is loaded in its folder
+    names = os.environ.get("SOFTCTL_DATA", "").split(os.pathsep)
+    user_folders = [os.path.join(start, name) for name in names if name]
     shared = []
     for variable in ("SOFA_ROOT", "CONDA_PREFIX"):
         root = os.environ.get(variable)
         if root:
-            shared += [os.path.join(start, root, *parts) for parts in _SHARES]
-    return own, shared
+            shared += [os.path.join(start, root, *parts) for parts in _SHARE_FOLDERS]
+    return user_folders, shared
 
 
-_SHARES = (
+_SHARE_FOLDERS = (
     ("share", "sofa"),
     ("share", "sofa", "share"),
     ("share", "sofa", "examples"),
@@ -129,12 +126,12 @@ _SHARES = (
 data = FileRepository(around=data_folders)
 """SofaRuntime.DataRepository: meshes and pictures."""
 plugins = FileRepository("SOFA_PLUGIN_PATH")
-"""SofaRuntime.PluginRepository: kept, but there is nothing to load."""
+"""SofaRuntime.PluginRepository, unused: there is nothing to load."""
 
 
 @contextmanager
 def in_folder(folder: Path) -> Iterator[None]:
-    """Work in a folder; messages still name files as seen from where the program was started."""
+    """Work in a folder inside the block; messages name files relative to the start folder."""
     try:
         before = os.getcwd()
     except OSError:  # it was deleted
@@ -150,9 +147,9 @@ def in_folder(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def command_line_of(file: Path) -> Iterator[None]:
-    """Within it, the command line is a scene's name, as runSofa gives it without --argv.
+    """Replace the command line by a scene's name inside the block, as runSofa without --argv.
 
-    A scene that reads sys.argv would take the arguments of this program for its own.
+    A scene that reads sys.argv would otherwise get the arguments of this program.
     """
     before, sys.argv = sys.argv, [file.stem]
     try:
@@ -162,18 +159,18 @@ def command_line_of(file: Path) -> Iterator[None]:
 
 
 def from_its_folder(create: Callable[..., Any], file: Path) -> Callable[..., Any]:
-    """The same createScene, which works in the folder of its file.
+    """Return createScene, wrapped to work in the folder of its file.
 
-    A text among its arguments that names a file as seen from where it is called becomes the
-    absolute path, so that `softctl run scenes/arm.py --set policy=arm.safetensors` finds it.
+    Texts among its arguments that are file names relative to the caller's folder become absolute
+    paths: `softctl run scenes/arm.py --set policy=arm.safetensors` works.
     """
     folder = file.resolve().parent
 
     @wraps(create)
     def create_there(*args: Any, **values: Any) -> Any:
-        named = {name: _absolute(value) for name, value in values.items()}
+        absolute = {name: _absolute(value) for name, value in values.items()}
         with in_folder(folder):
-            return create(*args, **named)
+            return create(*args, **absolute)
 
     return create_there
 

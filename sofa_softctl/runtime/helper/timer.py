@@ -1,6 +1,6 @@
 """SofaRuntime.Timer: time of named steps [ms]; and the clock of a step's phases.
 
-A timer that is enabled and begun records the steps within it: those of a script (`stepBegin`,
+A timer that is enabled and started records the steps within it: steps of a script (`stepBegin`,
 `stepEnd`) and the phases of Sofa.Simulation.animate.
 """
 
@@ -13,29 +13,29 @@ from time import perf_counter
 from typing import Any
 
 Records = dict[str, Any]
-"""'start_time', 'end_time', 'total_time' [ms], and the steps within by name; a list of such for a
-step that came several times."""
+"""'start_time', 'end_time', 'total_time' [ms], and the inner steps by name; a list of these for a
+step that was repeated."""
 
 _enabled: set[str] = set()
 _intervals: dict[str, int] = {}
 running: dict[str, _Timer] = {}
-"""Timers that were begun and record."""
+"""Timers that record at present."""
 _finished: dict[str, Records] = {}
 
 
 class _Timer:
-    """A timer that was begun: its records, and the steps that are not ended."""
+    """Running timer: its records, and the open steps."""
 
     def __init__(self) -> None:
         self.start = perf_counter()
         self.records: Records = {"start_time": 0.0}
         self.open: list[tuple[str, Records]] = [("", self.records)]
 
-    def now(self) -> float:
+    def milliseconds(self) -> float:
         return 1e3 * (perf_counter() - self.start)
 
     def begin(self, name: str) -> None:
-        step: Records = {"start_time": self.now()}
+        step: Records = {"start_time": self.milliseconds()}
         _, around = self.open[-1]
         if name not in around:
             around[name] = step
@@ -47,32 +47,32 @@ class _Timer:
 
     def end(self) -> None:
         _, step = self.open.pop()
-        step["end_time"] = self.now()
+        step["end_time"] = self.milliseconds()
         step["total_time"] = step["end_time"] - step["start_time"]
 
 
 def setEnabled(name: str, enabled: bool) -> None:
-    """Let a timer record, or not."""
+    """Enable or disable a timer."""
     (_enabled.add if enabled else _enabled.discard)(name)
 
 
 def isEnabled(name: str) -> bool:
-    """Whether a timer records."""
+    """Return True if a timer is enabled."""
     return name in _enabled
 
 
 def setInterval(name: str, interval: int) -> None:
-    """Accepted: SOFA prints a timer every so many times; nothing is printed here."""
+    """Store the interval after which SOFA prints a timer; nothing is printed here."""
     _intervals[name] = interval
 
 
 def getInterval(name: str) -> int:
-    """As set by `setInterval`."""
+    """Return the interval of `setInterval`."""
     return _intervals.get(name, 0)
 
 
 def setOutputType(name: str, kind: str) -> None:
-    """Accepted: nothing is printed here; `getRecords` gives all."""
+    """Have no effect: nothing is printed here; `getRecords` returns all."""
 
 
 def begin(name: str) -> None:
@@ -91,21 +91,21 @@ def end(name: str) -> None:
 
 
 def stepBegin(name: str) -> None:
-    """Start a step of the timers that run."""
+    """Start a step of the running timers."""
     for timer in running.values():
         timer.begin(name)
 
 
 def stepEnd(name: str) -> None:
-    """Stop a step of the timers that run."""
+    """Stop a step of the running timers."""
     for timer in running.values():
         if timer.open[-1][0] == name:
             timer.end()
 
 
 @contextmanager
-def within(*names: str) -> Iterator[None]:
-    """Steps within each other of the timers that run, by SOFA's names of what is done."""
+def record_steps(*names: str) -> Iterator[None]:
+    """Record nested steps in the running timers inside the block, by SOFA's names."""
     for name in names:
         stepBegin(name)
     yield
@@ -114,25 +114,25 @@ def within(*names: str) -> Iterator[None]:
 
 
 def set_value(name: str, value: float) -> None:
-    """Note a number in the step that runs: 'CG iterations', 'nb_iterations'."""
+    """Record a number in the running step: 'CG iterations', 'nb_iterations'."""
     for timer in running.values():
         timer.open[-1][1][name] = float(value)
 
 
 def getRecords(name: str) -> Records:
-    """Records of a timer so far, or until it was stopped; empty when it was never begun."""
+    """Return the records of a timer until now or its end; empty if it was never started."""
     records = running[name].records if name in running else _finished.get(name, {})
     return copy.deepcopy(records)
 
 
 def clear() -> None:
-    """Forget all timers."""
+    """Remove all timers."""
     for table in (_enabled, _intervals, running, _finished):
         table.clear()
 
 
 def phase_ended(name: str, seconds: float) -> None:
-    """Called by an animation loop: a phase of the step ended, which took that long."""
+    """Record a phase of the step that has ended; called by an animation loop."""
     for timer in running.values():
         timer.begin(name)
         step = timer.open[-1][1]
@@ -141,13 +141,13 @@ def phase_ended(name: str, seconds: float) -> None:
 
 
 class Clock:
-    """Adds up the seconds of each phase; `lap` ends the phase that ran until now."""
+    """Clock that adds up the seconds of each phase; `lap` ends the present phase."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.steps = 0
         self.now = perf_counter
-        """What gives the time [s]; `time.process_time` counts CPU time instead."""
+        """Function that returns the time [s]; `time.process_time` counts CPU time instead."""
         self._last = self.now()
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Mixed cell lists, as VTK and Gmsh store them, into elements."""
+"""Conversion of mixed cell lists, as VTK and Gmsh store them, to elements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.mesh.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 
-# VTK's number of a cell type: how many points it has, what it becomes, and of which points.
+# VTK's number of a cell type: number of points, kind of the element, and its points among them.
 FIXED: dict[int, tuple[int, str, tuple[int, ...]]] = {
     3: (2, "edges", (0, 1)),
     5: (3, "triangles", (0, 1, 2)),
@@ -31,23 +31,23 @@ GMSH_TETRAHEDRON_EDGES = ((0, 1), (1, 2), (0, 2), (0, 3), (2, 3), (1, 3))
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class MixedCells:
     """Cells of mixed types: cell c has the points connectivity[start[c] : start[c] + size[c]]."""
 
     type: np.ndarray
     """VTK's number of the type of each cell, shape (n,)."""
     start: np.ndarray
-    """Where the points of each cell begin in `connectivity`, shape (n,)."""
+    """Index in `connectivity` of the first point of each cell, shape (n,)."""
     size: np.ndarray
-    """How many points each cell has, shape (n,)."""
+    """Number of points of each cell, shape (n,)."""
     connectivity: np.ndarray
     """Point indices of all cells, shape (m,)."""
     tetrahedron_edges: tuple[tuple[int, int], ...] = VTK_TETRAHEDRON_EDGES
-    """The edges of a quadratic tetrahedron, in the order of their middle points."""
+    """Edges of a quadratic tetrahedron, in the order of their middle points."""
 
 
-def elements(positions: np.ndarray, cells: Cells, path: Path) -> Mesh:
-    """The mesh of these cells, each kind of element in the order of the file.
+def mesh_of_cells(positions: np.ndarray, cells: MixedCells, path: Path) -> Mesh:
+    """Return the mesh of these cells, each kind of element in the order of the file.
 
     Pixels and voxels are reordered, strips and polygons cut into triangles, quadratic cells
     reduced to their corners. As in SOFA, quadratic triangles and tetrahedra also give the
@@ -56,8 +56,8 @@ def elements(positions: np.ndarray, cells: Cells, path: Path) -> Mesh:
 
     Args:
         positions: Coordinates of the points, shape (n_points, 3).
-        cells: The cells.
-        path: The file they came from, for messages.
+        cells: Cells of the file.
+        path: File of the cells, for messages.
     """
     _check_cells(cells, path)
     parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {kind: [] for kind in ELEMENTS}
@@ -65,26 +65,26 @@ def elements(positions: np.ndarray, cells: Cells, path: Path) -> Mesh:
     shape = cells.type.astype(np.int64) << 40 | cells.size
     for key in np.unique(shape):
         cell_type, size = int(key >> 40), int(key & (1 << 40) - 1)
-        which = np.flatnonzero(shape == key)
+        chosen = np.flatnonzero(shape == key)
         if cell_type not in NO_ELEMENTS:
             kind, corners = _corners(cell_type, size)
-            parts[kind].append(_gather(cells, which, corners))
+            parts[kind].append(_gather(cells, chosen, corners))
         if cell_type in (22, 24):
             pairs = QUADRATIC_TRIANGLE_EDGES if cell_type == 22 else cells.tetrahedron_edges
-            quadratic.append(_gather(cells, which, np.array(pairs)))
+            quadratic.append(_gather(cells, chosen, np.array(pairs)))
     if quadratic:
         parts["edges"].append(_each_once(*_in_file_order(quadratic)))
     return Mesh(positions, **{kind: _in_file_order(p)[1] for kind, p in parts.items() if p})
 
 
-def _check_cells(cells: Cells, path: Path) -> None:
-    known = np.isin(cells.type, [*FIXED, *NO_ELEMENTS, STRIP, POLYGON])
-    if not known.all():
-        types, counts = np.unique(cells.type[~known], return_counts=True)
+def _check_cells(cells: MixedCells, path: Path) -> None:
+    usable = np.isin(cells.type, [*FIXED, *NO_ELEMENTS, STRIP, POLYGON])
+    if not usable.all():
+        types, counts = np.unique(cells.type[~usable], return_counts=True)
         listed = ", ".join(f"{c} of type {t}" for t, c in zip(types[:5], counts[:5], strict=True))
         raise fault(
             path,
-            f"{len(cells.type) - known.sum()} of {len(known)} cells cannot be used ({listed})",
+            f"{len(cells.type) - usable.sum()} of {len(usable)} cells cannot be used ({listed})",
             "Usable are lines, triangles, quads, tetrahedra, hexahedra and their quadratic forms"
             " (3, 5-12, 21, 22, 24): mesh again with these, or convert.",
         )
@@ -102,7 +102,7 @@ def _check_cells(cells: Cells, path: Path) -> None:
 
 
 def _corners(cell_type: int, size: int) -> tuple[str, np.ndarray]:
-    """Elements that a cell is split into, and their points, shape (k, vertices)."""
+    """Return the kind of the elements of a cell, and their points, shape (k, vertices)."""
     if cell_type in FIXED:
         _, kind, corners = FIXED[cell_type]
         return kind, np.array([corners])
@@ -113,8 +113,10 @@ def _corners(cell_type: int, size: int) -> tuple[str, np.ndarray]:
     return "triangles", np.stack([np.zeros_like(j), j + 1, j + 2], axis=1)
 
 
-def _gather(cells: Cells, which: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The elements of these cells, and the cell that each came from."""
+def _gather(
+    cells: MixedCells, which: np.ndarray, corners: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cell that each element comes from, and the elements of these cells."""
     points = cells.start[which, None, None] + corners  # (cells, k, vertices)
     rows = cells.connectivity[points].reshape(-1, corners.shape[1])
     return np.repeat(which, len(corners)), rows

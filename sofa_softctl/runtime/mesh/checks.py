@@ -1,4 +1,4 @@
-"""Validity of a mesh. Raises MeshError with the place."""
+"""Checks of a mesh; they raise MeshError with the element and its points."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import numpy as np
 from sofa_softctl.runtime.mesh.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 
-SHOWN = 3
-"""How many offenders a message shows."""
+LISTED_MAX = 3
+"""Number of faulty points or elements that a message lists."""
 
-FLAT = 1e-12
-"""Volume below which a tetrahedron has none, relative to its longest edge cubed [-].
+FLAT_VOLUME_RATIO = 1e-12
+"""Volume up to which a tetrahedron counts as flat, relative to its longest edge cubed [-].
 
-A regular one has 1/(6 sqrt 2) = 0.12, a needle that a solver survives 1e-6; one whose points were
-meant to lie in a plane has what rounding leaves of it, about 1e-16 times (distance from the origin
-over edge length).
+A regular one has 1/(6 sqrt 2) = 0.12, a needle that a solver survives 1e-6; rounding gives
+one in a plane about 1e-16 times (distance from the origin over edge length).
 """
 
 
@@ -24,22 +23,22 @@ def check_mesh(mesh: Mesh, path: Path) -> None:
 
     Args:
         mesh: The mesh.
-        path: Where it came from, for the message.
+        path: File of the mesh, for the message.
     """
-    bad = np.flatnonzero(~np.isfinite(mesh.positions).all(axis=1))
-    if len(bad):
-        listed = ", ".join(f"{i} at {mesh.positions[i].tolist()}" for i in bad[:SHOWN])
+    faulty = np.flatnonzero(~np.isfinite(mesh.positions).all(axis=1))
+    if len(faulty):
+        listed = ", ".join(f"{i} at {mesh.positions[i].tolist()}" for i in faulty[:LISTED_MAX])
         raise fault(
             path,
-            f"expected finite coordinates, got {len(bad)} of {len(mesh.positions)} points that "
+            f"expected finite coordinates, got {len(faulty)} of {len(mesh.positions)} points that "
             f"are not (point {listed})",
             "Export the mesh again.",
         )
     for kind in ELEMENTS:
         rows, n_points = getattr(mesh, kind), len(mesh.positions)
-        outside = ((rows < 0) | (rows >= n_points)).any(axis=1)
+        is_outside = ((rows < 0) | (rows >= n_points)).any(axis=1)
         _raise_for(
-            outside,
+            is_outside,
             kind,
             rows,
             path,
@@ -53,23 +52,23 @@ def check_tetrahedra(mesh: Mesh, path: Path) -> None:
 
     Args:
         mesh: The mesh; indices and coordinates are checked first.
-        path: Where it came from, for the message.
+        path: File of the mesh, for the message.
     """
     check_mesh(mesh, path)
     rows = mesh.tetrahedra
     ordered = np.sort(rows, axis=1)
-    repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    has_equal_points = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     advice = "Remove these elements, or mesh the shape again."
-    _raise_for(repeated, "tetrahedra", rows, path, "use a point twice", advice)
+    _raise_for(has_equal_points, "tetrahedra", rows, path, "use a point twice", advice)
     _, first, times = np.unique(ordered, axis=0, return_index=True, return_counts=True)
-    again = np.zeros(len(rows), dtype=bool)
-    again[first[times > 1]] = True
-    _raise_for(again, "tetrahedra", rows, path, "are in the file more than once", advice)
+    is_repeated = np.zeros(len(rows), dtype=bool)
+    is_repeated[first[times > 1]] = True
+    _raise_for(is_repeated, "tetrahedra", rows, path, "are in the file more than once", advice)
     corners = mesh.positions[rows]  # (k, 4, 3)
     a, b = np.triu_indices(4, 1)
     longest = np.linalg.norm(corners[:, a] - corners[:, b], axis=2).max(axis=1, initial=0.0)
-    flat = np.abs(volumes(mesh)) <= FLAT * longest**3
-    _raise_for(flat, "tetrahedra", rows, path, "have no volume", advice)
+    is_flat = np.abs(volumes(mesh)) <= FLAT_VOLUME_RATIO * longest**3
+    _raise_for(is_flat, "tetrahedra", rows, path, "have no volume", advice)
 
 
 def require_tetrahedra(mesh: Mesh, path: Path) -> None:
@@ -77,7 +76,7 @@ def require_tetrahedra(mesh: Mesh, path: Path) -> None:
 
     Args:
         mesh: The mesh.
-        path: Where it came from, for the message.
+        path: File of the mesh, for the message.
     """
     if len(mesh.tetrahedra):
         return
@@ -91,14 +90,14 @@ def require_tetrahedra(mesh: Mesh, path: Path) -> None:
 
 
 def volumes(mesh: Mesh) -> np.ndarray:
-    """Signed volume of each tetrahedron [scene length^3], shape (k,)."""
+    """Return the signed volume of each tetrahedron [scene length^3], shape (k,)."""
     return signed_volumes(mesh.positions, mesh.tetrahedra)
 
 
 def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
     """Return the signed volumes of elements [length^3], shape (m,).
 
-    Of a hexahedron it is the product of its mean edges, which is exact for parallelepipeds.
+    The volume of a hexahedron is the product of its mean edges, exact for parallelepipeds.
 
     Args:
         x: Positions [length], shape (n, 3).
@@ -122,14 +121,14 @@ def signed_volumes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
 
 
 def _raise_for(
-    offending: np.ndarray, kind: str, rows: np.ndarray, path: Path, problem: str, advice: str
+    is_faulty: np.ndarray, kind: str, rows: np.ndarray, path: Path, problem: str, advice: str
 ) -> None:
-    which = np.flatnonzero(offending)
-    if len(which):
-        listed = ", ".join(f"{i} {tuple(rows[i].tolist())}" for i in which[:SHOWN])
+    faulty = np.flatnonzero(is_faulty)
+    if len(faulty):
+        listed = ", ".join(f"{i} {tuple(rows[i].tolist())}" for i in faulty[:LISTED_MAX])
         raise fault(
             path,
-            f"{len(which)} of {len(rows)} {kind} {problem}: {listed}"
-            + (", ..." if len(which) > SHOWN else ""),
+            f"{len(faulty)} of {len(rows)} {kind} {problem}: {listed}"
+            + (", ..." if len(faulty) > LISTED_MAX else ""),
             advice,
         )

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cursor import Path, fault, numbers, whole
+from sofa_softctl.runtime.mesh.cursor import Path, fault, numbers, parse_count
 
 DTYPES = {
     "Int8": "i1",
@@ -29,9 +29,8 @@ DTYPES = {
     "Float32": "f4",
     "Float64": "f8",
 }
-LZMA_MEMORY = (
-    1 << 28
-)  # [bytes]; more than VTK's blocks need, and a damaged file cannot ask for more
+LZMA_MEMORY = 1 << 28
+"""Memory limit [bytes]: more than VTK's blocks need; stops damaged files."""
 DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "vtkZLibDataCompressor": zlib.decompress,
     "vtkLZMADataCompressor": lambda data: lzma.decompress(data, memlimit=LZMA_MEMORY),
@@ -40,7 +39,7 @@ DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decoder of the arrays of one file."""
+    """Decoder of the arrays of a file."""
 
     path: Path
     """The file, for messages."""
@@ -49,15 +48,15 @@ class Decoder:
     header: np.dtype
     """Type of the sizes in front of each array."""
     compressor: str | None
-    """VTK's name of the compressor; None: not compressed."""
+    """VTK's name of the compressor, or None if arrays are not compressed."""
     appended: bytes
     """The appended arrays."""
     raw: bool
     """Whether the appended arrays are stored as they are; otherwise in base64."""
 
     @staticmethod
-    def of(root: Element, appended: bytes, path: Path) -> Decoder:
-        """The decoder that the attributes of a file ask for."""
+    def from_root(root: Element, appended: bytes, path: Path) -> Decoder:
+        """Return the decoder for the attributes of a file."""
         compressor = root.get("compressor")
         if compressor not in (None, *DECOMPRESS):
             raise fault(
@@ -71,20 +70,20 @@ class Decoder:
         raw = tag is not None and tag.get("encoding") == "raw"
         return Decoder(path, order, header, compressor, appended, raw)
 
-    def array(self, element: Element | None, what: str, text_dtype: str = "") -> np.ndarray:
-        """The numbers of a DataArray, flat; `text_dtype` replaces the type that text declares."""
+    def read_array(self, element: Element | None, label: str, text_dtype: str = "") -> np.ndarray:
+        """Return the numbers of a DataArray, flat; `text_dtype` replaces the type of text."""
         if element is None:
-            raise fault(self.path, f"the DataArray of {what} is missing")
+            raise fault(self.path, f"the DataArray of {label} is missing")
         dtype = DTYPES.get(element.get("type", ""))
         if dtype is None:
-            raise fault(self.path, f"{what} have the unknown type {element.get('type')!r}")
+            raise fault(self.path, f"{label} have the unknown type {element.get('type')!r}")
         if element.get("format", "ascii") == "ascii":
             words = (element.text or "").encode().split()
-            return numbers(words, text_dtype or dtype, what, self.path)
+            return numbers(words, text_dtype or dtype, label, self.path)
         try:
             data = self._content(element)
         except (ValueError, EOFError, zlib.error, lzma.LZMAError) as error:
-            raise fault(self.path, f"the numbers of {what} are damaged ({error})") from error
+            raise fault(self.path, f"the numbers of {label} are damaged ({error})") from error
         size = np.dtype(dtype).itemsize
         return np.frombuffer(data[: len(data) // size * size], self.order + dtype).astype(dtype)
 
@@ -94,54 +93,54 @@ class Decoder:
             stored = b"".join((element.text or "").encode().split())
         else:
             offset = element.get("offset", "nothing").strip().encode()
-            stored = self.appended[whole(offset, "bytes to skip", self.path) :]
+            stored = self.appended[parse_count(offset, "bytes to skip", self.path) :]
         raw = self.raw and not inline
-        return (_compressed if self.compressor else _plain)(self, stored, raw)
+        return (_read_compressed if self.compressor else _read_bytes)(self, stored, raw)
 
     def sizes(self, data: bytes, count: int) -> list[int]:
-        """The first sizes of a header."""
+        """Return the first sizes of a header."""
         if len(data) < count * self.header.itemsize:
             raise ValueError("the header is incomplete")
         return list(map(int, np.frombuffer(data, self.header, count)))
 
 
-def _plain(decoder: Decoder, stored: bytes, raw: bool) -> bytes:
-    """The length in bytes, then as many bytes."""
+def _read_bytes(decoder: Decoder, stored: bytes, raw: bool) -> bytes:
+    """Read the length in bytes, then the bytes."""
     header = decoder.header.itemsize
     head, _ = _split(stored, header, raw)
     (length,) = decoder.sizes(head, 1)
-    # A header of 4 or 8 bytes that was encoded on its own ends in '='; otherwise data go on.
-    if raw or stored[_encoded(header) - 1 : _encoded(header)] != b"=":
+    # A header of 4 or 8 bytes that was encoded separately ends in '='; otherwise data follow.
+    if raw or stored[_base64_size(header) - 1 : _base64_size(header)] != b"=":
         data = _split(stored, header + length, raw)[0][header:]
     else:
-        data, _ = _split(stored[_encoded(header) :], length, raw)
-    return _all(data, length)
+        data, _ = _split(stored[_base64_size(header) :], length, raw)
+    return _check_length(data, length)
 
 
-def _compressed(decoder: Decoder, stored: bytes, raw: bool) -> bytes:
-    """The number of blocks, two sizes, the compressed size of each block, then the blocks."""
+def _read_compressed(decoder: Decoder, stored: bytes, raw: bool) -> bytes:
+    """Read the number of blocks, two sizes, the compressed size of each block, then the blocks."""
     header = decoder.header.itemsize
     (blocks,) = decoder.sizes(_split(stored, header, raw)[0], 1)
     head, rest = _split(stored, (3 + blocks) * header, raw)
     sizes = decoder.sizes(head, 3 + blocks)[3:]
-    data = _all(_split(rest, sum(sizes), raw)[0], sum(sizes))
+    data = _check_length(_split(rest, sum(sizes), raw)[0], sum(sizes))
     decompress = DECOMPRESS[decoder.compressor or ""]
     return b"".join(decompress(data[a:b]) for a, b in pairwise(accumulate(sizes, initial=0)))
 
 
 def _split(stored: bytes, length: int, raw: bool) -> tuple[bytes, bytes]:
-    """The first `length` bytes decoded, and what is stored behind them."""
+    """Return the first `length` bytes decoded, and the remaining bytes as stored."""
     if raw:
         return stored[:length], stored[length:]
-    return base64.b64decode(stored[: _encoded(length)])[:length], stored[_encoded(length) :]
+    return base64.b64decode(stored[: _base64_size(length)])[:length], stored[_base64_size(length) :]
 
 
-def _encoded(length: int) -> int:
-    """Number of base64 characters of so many bytes."""
+def _base64_size(length: int) -> int:
+    """Return the number of base64 characters for this number of bytes."""
     return -(-length // 3) * 4
 
 
-def _all(data: bytes, length: int) -> bytes:
+def _check_length(data: bytes, length: int) -> bytes:
     if len(data) != length:
         raise ValueError(f"expected {length} bytes, got {len(data)}")
     return data

@@ -1,4 +1,4 @@
-"""A mesh in numbers: sizes, shape of its elements, what is wrong with it.
+"""Description of a mesh by numbers: sizes, shape of its elements, faults.
 
 The shape of elements depends neither on the unit nor on the order of the points.
 """
@@ -11,13 +11,13 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sofa_softctl.runtime.mesh.checks import FLAT, volumes
+from sofa_softctl.runtime.mesh.checks import FLAT_VOLUME_RATIO, volumes
 from sofa_softctl.runtime.mesh.cursor import Path, fault
 from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 from sofa_softctl.runtime.mesh.skin import Skin, overlaps, skin_of
 
-SAME_PLACE = 1e-9
+COINCIDENCE_TOLERANCE = 1e-9
 """Distance of points that coincide, relative to the diagonal of the bounding box [-]."""
 
 
@@ -37,7 +37,7 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False)
 class MeshDescription:
-    """What `softctl info` shows."""
+    """Numbers of a mesh that `softctl info` shows."""
 
     nodes: int
     """Number of points."""
@@ -48,13 +48,13 @@ class MeshDescription:
     upper: tuple[float, ...]
     """Greatest coordinates [scene length], shape (3,)."""
     volume: float
-    """Of the tetrahedra; without any, enclosed by the surface, negative where it is inwards."""
+    """Volume of the tetrahedra [scene length^3]; without any, signed volume inside the surface."""
     shapes: Shapes | None
-    """Shape of the tetrahedra; None without any."""
+    """Shape of the tetrahedra, or None without any."""
     skin: Skin
     """The surface."""
-    thin_share: float
-    """Share of the volume in tetrahedra with all nodes on the skin: one element is the wall [-]."""
+    thin_fraction: float
+    """Fraction of the volume in walls of one element: all nodes are on the skin [-]."""
     flat: int
     """Tetrahedra without volume, or with a point twice."""
     repeated: int
@@ -66,65 +66,65 @@ class MeshDescription:
     unused: int
     """Points of no element of the highest dimension."""
     coincident: int
-    """Points at the place of one before them."""
+    """Points at the position of an earlier point."""
     pieces: int
     """Parts that share no point."""
 
     @property
     def diagonal(self) -> float:
-        """Of the bounding box [scene length]."""
+        """Diagonal of the bounding box [scene length]."""
         return float(np.linalg.norm(np.subtract(self.upper, self.lower)))
 
 
 def describe(mesh: Mesh, path: Path) -> MeshDescription:
-    """The numbers of a mesh whose coordinates are finite and whose indices are valid.
+    """Return the numbers of a mesh whose coordinates are finite and whose indices are valid.
 
     Args:
-        mesh: The mesh, as `read_mesh` gives it.
-        path: Where it came from, for the message.
+        mesh: Mesh that `read_mesh` has checked.
+        path: File of the mesh, for the message.
 
     Raises:
-        MeshError: There are no points.
+        MeshError: The mesh has no points.
     """
     if not len(mesh.positions):
         raise fault(path, "expected points, got none", "Export the mesh again.")
     points, rows = mesh.positions, mesh.tetrahedra
     lower, upper = points.min(axis=0), points.max(axis=0)
     skin, signed = skin_of(mesh), volumes(mesh)
-    flat = _flat(mesh, signed)
-    main, size = _main(mesh), np.abs(signed)
-    used, on_skin = np.zeros((2, len(points)), dtype=bool)
-    used[main], on_skin[skin.triangles] = True, True
+    is_flat = _is_flat(mesh, signed)
+    main, size = _main_elements(mesh), np.abs(signed)
+    is_used, is_on_skin = np.zeros((2, len(points)), dtype=bool)
+    is_used[main], is_on_skin[skin.triangles] = True, True
     return MeshDescription(
         nodes=len(points),
         elements={kind: len(getattr(mesh, kind)) for kind in ELEMENTS},
         lower=tuple(lower.tolist()),
         upper=tuple(upper.tolist()),
         volume=float(size.sum()) if len(rows) else skin.volume,
-        shapes=_shapes(Mesh(points, tetrahedra=rows[~flat])) if not flat.all() else None,
+        shapes=_shapes(Mesh(points, tetrahedra=rows[~is_flat])) if not is_flat.all() else None,
         skin=skin,
-        thin_share=float(size[on_skin[rows].all(axis=1)].sum() / max(size.sum(), 1e-300)),
-        flat=int(flat.sum()),
+        thin_fraction=float(size[is_on_skin[rows].all(axis=1)].sum() / max(size.sum(), 1e-300)),
+        flat=int(is_flat.sum()),
         repeated=len(main) - len(np.unique(np.sort(main, axis=1), axis=0)),
         overlapping=overlaps(mesh),
-        reversed=int((signed < 0.0)[~flat].sum()),
-        unused=int((~used).sum()),
+        reversed=int((signed < 0.0)[~is_flat].sum()),
+        unused=int((~is_used).sum()),
         coincident=_coincident(points, float(np.linalg.norm(upper - lower))),
         pieces=_pieces(main, len(points)),
     )
 
 
-def _main(mesh: Mesh) -> np.ndarray:
-    """The elements of highest dimension that we look at."""
+def _main_elements(mesh: Mesh) -> np.ndarray:
+    """Return the elements of highest dimension."""
     for rows in (mesh.tetrahedra, mesh.hexahedra, mesh.triangles, mesh.quads):
         if len(rows):
             return rows
     return mesh.edges
 
 
-def _flat(mesh: Mesh, signed: np.ndarray) -> np.ndarray:
+def _is_flat(mesh: Mesh, signed: np.ndarray) -> np.ndarray:
     longest = edge_lengths(mesh).max(axis=1, initial=0.0)
-    return np.asarray(np.abs(signed) <= FLAT * longest**3)
+    return np.asarray(np.abs(signed) <= FLAT_VOLUME_RATIO * longest**3)
 
 
 def _shapes(mesh: Mesh) -> Shapes:
@@ -139,16 +139,16 @@ def _shapes(mesh: Mesh) -> Shapes:
 
 
 def _coincident(points: np.ndarray, diagonal: float) -> int:
-    cells = np.round((points - points.min(axis=0)) / (SAME_PLACE * diagonal or 1.0))
+    cells = np.round((points - points.min(axis=0)) / (COINCIDENCE_TOLERANCE * diagonal or 1.0))
     return len(points) - len(np.unique(cells, axis=0))
 
 
 def _pieces(rows: np.ndarray, count: int) -> int:
-    """Groups of elements that are joined by points."""
+    """Return the number of groups of elements that are joined by points."""
     if not len(rows):
         return 0
-    first, other = np.repeat(rows[:, 0], rows.shape[1] - 1), rows[:, 1:].ravel()
-    graph = coo_array((np.ones(len(first)), (first, other)), shape=(count, count))
+    first, neighbour = np.repeat(rows[:, 0], rows.shape[1] - 1), rows[:, 1:].ravel()
+    graph = coo_array((np.ones(len(first)), (first, neighbour)), shape=(count, count))
     _, label = connected_components(graph, directed=False)
     return len(np.unique(label[rows[:, 0]]))
 
@@ -158,14 +158,14 @@ EDGES_OF_CORNER = ((0, 1, 2), (0, 3, 4), (1, 3, 5), (2, 4, 5))
 
 
 def edge_lengths(mesh: Mesh) -> np.ndarray:
-    """Length of the six edges of each tetrahedron [scene length], shape (k, 6)."""
+    """Return the lengths of the six edges of each tetrahedron [scene length], shape (k, 6)."""
     a, b = np.array(EDGES).T
     corners = mesh.positions[mesh.tetrahedra]
     return np.asarray(np.linalg.norm(corners[:, b] - corners[:, a], axis=2))
 
 
 def dihedral_angles(mesh: Mesh) -> np.ndarray:
-    """Angle between the faces at each edge [degrees], shape (k, 6); NaN where a face has no area.
+    """Return the angle between the faces at each edge [degrees], shape (k, 6); NaN without area.
 
     A regular tetrahedron has arccos(1/3) = 70.53 at all six, a flat one 0 and 180.
     """
@@ -179,7 +179,7 @@ def dihedral_angles(mesh: Mesh) -> np.ndarray:
 
 
 def aspect_ratio(mesh: Mesh) -> np.ndarray:
-    """Longest edge over 2 sqrt(6) times the radius of the inscribed sphere [-], shape (k,).
+    """Return the longest edge over 2 sqrt(6) radii of the inscribed sphere [-], shape (k,).
 
     1 for a regular tetrahedron, infinite for a flat one. Source: Stimpson et al., The Verdict
     Geometric Quality Library, Sandia report SAND2007-1751, 2007, "aspect ratio".
@@ -204,7 +204,7 @@ def scaled_jacobian(mesh: Mesh) -> np.ndarray:
 
 
 def _face_normals(mesh: Mesh) -> np.ndarray:
-    """Twice the area vector of each face, all outwards or all inwards, shape (k, 4, 3)."""
+    """Return twice the area vector of each face, all outwards or all inwards, shape (k, 4, 3)."""
     corners = mesh.positions[mesh.tetrahedra[:, TETRAHEDRON_TRIANGLES]]  # (k, 4, 3, 3)
     u, v = corners[:, :, 1] - corners[:, :, 0], corners[:, :, 2] - corners[:, :, 0]
     return np.cross(u, v)

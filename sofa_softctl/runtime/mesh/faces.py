@@ -23,36 +23,36 @@ TRIANGLE_EDGES = ((1, 2), (2, 0), (0, 1))
 
 
 def with_subelements(mesh: Mesh) -> Mesh:
-    """The mesh with the missing quads, triangles and edges of its elements, as SOFA adds them.
+    """Add the missing quads, triangles and edges of the elements, as SOFA adds them.
 
-    New ones follow those of the mesh, each once whatever its direction, in the order of the
-    elements they belong to: quads of hexahedra, triangles of tetrahedra, edges of quads, edges
+    New ones follow the present ones, each once in any direction, in the order of the elements
+    they belong to: quads of hexahedra, triangles of tetrahedra, edges of quads, edges
     of triangles. MeshGmshLoader does this unless `createSubelements` is given.
     """
-    quads = _extended(mesh.quads, mesh.hexahedra, HEXAHEDRON_QUADS)
-    triangles = _extended(mesh.triangles, mesh.tetrahedra, TETRAHEDRON_TRIANGLES)
-    edges = _extended(mesh.edges, quads, QUAD_EDGES)
-    edges = _extended(edges, triangles, TRIANGLE_EDGES)
+    quads = _add_parts(mesh.quads, mesh.hexahedra, HEXAHEDRON_QUADS)
+    triangles = _add_parts(mesh.triangles, mesh.tetrahedra, TETRAHEDRON_TRIANGLES)
+    edges = _add_parts(mesh.edges, quads, QUAD_EDGES)
+    edges = _add_parts(edges, triangles, TRIANGLE_EDGES)
     return replace(mesh, edges=edges, triangles=triangles, quads=quads)
 
 
-def attached(mesh: Mesh) -> Mesh:
-    """The mesh without points that belong to no element; the others keep their order."""
-    every = [getattr(mesh, kind) for kind in ELEMENTS]
-    used = np.unique(np.concatenate([elements.ravel() for elements in every]))
+def without_free_points(mesh: Mesh) -> Mesh:
+    """Return the mesh without points that belong to no element; the others keep their order."""
+    groups = [getattr(mesh, kind) for kind in ELEMENTS]
+    used = np.unique(np.concatenate([elements.ravel() for elements in groups]))
     number = np.zeros(len(mesh.positions), dtype=np.int64)
     number[used] = np.arange(len(used))
-    moved = {kind: number[elements] for kind, elements in zip(ELEMENTS, every, strict=True)}
-    return replace(mesh, positions=mesh.positions[used], **moved)
+    numbered = {kind: number[elements] for kind, elements in zip(ELEMENTS, groups, strict=True)}
+    return replace(mesh, positions=mesh.positions[used], **numbered)
 
 
-def _extended(
+def _add_parts(
     present: np.ndarray, owners: np.ndarray, corners: tuple[tuple[int, ...], ...]
 ) -> np.ndarray:
-    """The elements present, then the new ones among the parts of their owners."""
+    """Return the elements present, then the new ones among the parts of their owners."""
     parts = owners[:, np.array(corners)].reshape(-1, present.shape[1])
-    every = np.sort(np.concatenate([present, parts]), axis=1)
-    _, first = np.unique(every, axis=0, return_index=True)
+    candidates = np.sort(np.concatenate([present, parts]), axis=1)
+    _, first = np.unique(candidates, axis=0, return_index=True)
     new = np.sort(first[first >= len(present)]) - len(present)
     return np.concatenate([present, parts[new]])
 
@@ -60,37 +60,37 @@ def _extended(
 def vertex_normals(
     positions: np.ndarray, triangles: np.ndarray, quads: np.ndarray, *, by_angle: bool = False
 ) -> np.ndarray:
-    """Sum of the unit normals of the faces around each vertex, at length 1, shape (n, 3).
+    """Return the sum of the unit normals of the faces around each vertex at length 1, shape (n, 3).
 
-    A face counts at each corner with the normal of its two sides there. Zero where there is no
-    face, as in SOFA. By angle SOFA divides the normal at a quad's last corner by the length of that
-    at the third; so does this function.
+    A face counts at each corner with the normal of its two sides there. Vertices without a face
+    get zero, as in SOFA. By angle SOFA divides the normal at a quad's last corner by the length
+    of the normal at the third; so does this function.
 
     Args:
-        positions: Shape (n, 3).
-        triangles: Shape (t, 3).
-        quads: Shape (q, 4).
-        by_angle: Weigh each by the angle between the two sides.
+        positions: Positions of the vertices, shape (n, 3).
+        triangles: Vertices of the triangles, shape (t, 3).
+        quads: Vertices of the quads, shape (q, 4).
+        by_angle: Weigh each normal by the angle between the two sides.
     """
     sums = np.zeros_like(positions)
     for faces in (triangles, quads):
         width = faces.shape[1]
         for k in range(width):
-            here, after, before = (positions[faces[:, (k + step) % width]] for step in (0, 1, -1))
-            ahead, back = after - here, before - here
-            normal = np.cross(ahead, back)
+            x, x_next, x_last = (positions[faces[:, (k + step) % width]] for step in (0, 1, -1))
+            u, v = x_next - x, x_last - x
+            normal = np.cross(u, v)
             if not (by_angle and k == 3):
                 length = np.linalg.norm(normal, axis=1, keepdims=True)
             normal /= np.where(length > 0.0, length, 1.0)
             if by_angle:
-                cosine = np.einsum("fi,fi->f", unit_vectors(ahead), unit_vectors(back))
+                cosine = np.einsum("fi,fi->f", unit_vectors(u), unit_vectors(v))
                 normal *= np.arccos(np.clip(cosine, -1.0, 1.0))[:, None]
             np.add.at(sums, faces[:, k], normal)
     return unit_vectors(sums)
 
 
 def unit_vectors(vectors: np.ndarray) -> np.ndarray:
-    """Vectors at length 1, shape (n, 3); zero stays zero."""
+    """Return the vectors at length 1, shape (n, 3); zero stays zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: np.ndarray = vectors / np.where(lengths > 0.0, lengths, 1.0)
     return unit

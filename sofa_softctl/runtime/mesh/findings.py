@@ -1,4 +1,4 @@
-"""What is wrong with a mesh, and what to do about it."""
+"""Faults of a mesh, with advice."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal
 
 from sofa_softctl.runtime.mesh.description import MeshDescription
 
-LEAST_ANGLE = 5.0
+SLIVER_ANGLE = 5.0
 """Dihedral angle below which an element is a sliver [degrees]."""
-THIN = 0.3
-"""Share of the volume in walls of one element from which bending is far too stiff [-]."""
+THIN_FRACTION_MAX = 0.3
+"""Fraction of the volume in walls of one element above which bending is far too stiff [-]."""
 PAGE = "docs/how-to/make-a-mesh.md"
 
 Level = Literal["error", "warning"]
@@ -19,29 +19,29 @@ Level = Literal["error", "warning"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong."""
+    """Fault of a mesh."""
 
     level: Level
-    """An error keeps the mesh from being simulated, or filled; a warning makes answers worse."""
+    """"error": the mesh cannot be simulated or filled; "warning": results are worse."""
     text: str
-    """What is wrong, and what to do."""
+    """Description of the fault and advice."""
 
 
 def findings(mesh: MeshDescription) -> list[Finding]:
-    """What is wrong with a mesh, errors first."""
-    special = _of_tetrahedra if mesh.elements["tetrahedra"] else _of_surface
-    found = [Finding(level, text) for level, text in (*special(mesh), *_of_points(mesh))]
-    return sorted(found, key=lambda finding: finding.level)  # "error" comes before "warning"
+    """Return the faults of a mesh, errors first."""
+    special = _tetrahedron_faults if mesh.elements["tetrahedra"] else _surface_faults
+    faults = [Finding(level, text) for level, text in (*special(mesh), *_point_faults(mesh))]
+    return sorted(faults, key=lambda fault: fault.level)  # "error" comes before "warning"
 
 
 def likely_unit(mesh: MeshDescription) -> str | None:
-    """The unit of length that makes a robot of 5 mm to 5 m of it, if there is one such unit."""
+    """Return the only unit of length that makes it a robot of 5 mm to 5 m, or None."""
     if 5.0 <= mesh.diagonal <= 5000.0:
         return "mm"
     return "m" if 0.005 <= mesh.diagonal < 5.0 else None
 
 
-def _of_tetrahedra(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
+def _tetrahedron_faults(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
     count, again = mesh.elements["tetrahedra"], "Mesh the surface again."
     if mesh.flat:
         yield "error", f"{mesh.flat} of {count} tetrahedra have no volume. {again}"
@@ -60,18 +60,18 @@ def _of_tetrahedra(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
             "the other order. Forces are the same, but normals of the surface that "
             "Tetra2TriangleTopologicalMapping makes are turned. Swap two columns of the elements.",
         )
-    if mesh.shapes is not None and mesh.shapes.dihedral_angle[0] < LEAST_ANGLE:
+    if mesh.shapes is not None and mesh.shapes.dihedral_angle[0] < SLIVER_ANGLE:
         yield (
             "warning",
             f"the smallest dihedral angle is {mesh.shapes.dihedral_angle[0]:.2g} degrees: slivers "
-            f"below {LEAST_ANGLE:g} degrees are far too stiff. Let the mesher optimise, or take a "
+            f"below {SLIVER_ANGLE:g} degrees are far too stiff. Let the mesher optimise, or take a "
             "finer surface there.",
         )
-    if mesh.thin_share > THIN:
+    if mesh.thin_fraction > THIN_FRACTION_MAX:
         yield (
             "warning",
-            f"{mesh.thin_share:.0%} of the volume is in tetrahedra with all nodes on the surface: "
-            "walls one element thick are several times too stiff in bending. Take shorter edges "
+            f"{mesh.thin_fraction:.0%} of the volume is in tetrahedra with all nodes on the surface"
+            ": walls one element thick are several times too stiff in bending. Take shorter edges "
             f"({PAGE}).",
         )
     if mesh.skin.crowded_edges and not (mesh.flat or mesh.repeated or mesh.overlapping):
@@ -88,7 +88,7 @@ def _of_tetrahedra(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
         )
 
 
-def _of_surface(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
+def _surface_faults(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
     skin = mesh.skin
     if mesh.elements["hexahedra"]:
         yield (
@@ -117,7 +117,7 @@ def _of_surface(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
         )
     if mesh.repeated:
         yield "error", f"{mesh.repeated} triangles are in the file twice. Export it again."
-    if skin.closed and skin.volume < 0.0:
+    if skin.is_closed and skin.volume < 0.0:
         yield (
             "warning",
             "the surface is wound inwards: its volume is negative. Flip its normals; those of a "
@@ -125,7 +125,7 @@ def _of_surface(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
         )
 
 
-def _of_points(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
+def _point_faults(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
     if mesh.unused:
         yield (
             "error" if mesh.elements["tetrahedra"] else "warning",

@@ -1,7 +1,7 @@
-"""Other formats, through meshio: Abaqus, Medit, Nastran, PLY, ...
+"""Reading other formats through meshio: Abaqus, Medit, Nastran, PLY, ...
 
 SOFA has no loaders for these, hence no semantics that meshio could differ from. It is not used for
-VTK, STL, OBJ and Gmsh files: the modules that read those say why.
+VTK, STL, OBJ and Gmsh files; the modules that read those give the reasons.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from sofa_softctl.runtime.mesh.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
-# meshio's name of a cell type: ours, and how many corners there are before the middle points.
+# meshio's name of a cell type: ours, and the number of corners, which precede the middle points.
 KINDS = {
     "line": ("edges", 2),
     "line3": ("edges", 2),
@@ -34,29 +34,29 @@ KINDS = {
 
 
 def foreign_suffixes() -> list[str]:
-    """The suffixes of file names that meshio knows."""
+    """Return the suffixes of file names that meshio knows."""
     import meshio
 
     return sorted(meshio.extension_to_filetypes)
 
 
 def read_foreign(path: Path) -> Mesh:
-    """The mesh in a file whose format meshio knows by its suffix, quadratic cells by their corners.
+    """Return the mesh in a file whose suffix meshio knows; quadratic cells by their corners.
 
     Args:
         path: The file.
     """
     import meshio
 
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        # meshio prints what is wrong and then ends the process.
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        # meshio prints its errors and then ends the process.
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 read = meshio.read(os.fspath(path))
     except (Exception, SystemExit) as error:
-        detail = " ".join(said.getvalue().split()) or f"{type(error).__name__}: {error}"
+        detail = " ".join(output.getvalue().split()) or f"{type(error).__name__}: {error}"
         raise fault(path, f"meshio cannot read it ({detail})") from error
     unknown = sorted({block.type for block in read.cells} - KINDS.keys() - {"vertex"})
     if unknown:

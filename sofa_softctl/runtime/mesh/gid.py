@@ -14,18 +14,18 @@ _KINDS = {
     "Tetrahedra": ("tetrahedra", (4, 10)),
     "Hexahedra": ("hexahedra", (8, 20, 27)),
 }
-"""GiD's kinds: ours, and how many nodes such an element may have."""
+"""GiD's kinds of elements: ours, and the possible numbers of nodes."""
 
 
 def read_gid(data: bytes, path: Path) -> Mesh:
-    """The nodes and the elements of a GiD mesh, as SOFA's GIDMeshLoader gives them.
+    """Return the nodes and elements of a GiD mesh, as SOFA's GIDMeshLoader reads them.
 
     Nodes are numbered in the order of the file, whatever numbers it gives them; elements name them
     by that order, and keep their corners only.
 
     Args:
         data: The bytes of the file.
-        path: Where they came from, for messages.
+        path: File of the bytes, for messages.
     """
     lines = data.decode("utf-8", "replace").splitlines()
     kind, dimension = _header(lines[0].split(), path)
@@ -38,34 +38,34 @@ def read_gid(data: bytes, path: Path) -> Mesh:
 
 
 def _header(words: list[str], path: Path) -> tuple[str, int]:
-    """Our kind of the elements, and the number of coordinates."""
-    entries = dict(zip(words, words[1:], strict=False))
-    if not words or words[0] != "MESH" or not {"dimension", "ElemType", "Nnode"} <= set(entries):
+    """Return our kind of the elements, and the number of coordinates."""
+    options = dict(zip(words, words[1:], strict=False))
+    if not words or words[0] != "MESH" or not {"dimension", "ElemType", "Nnode"} <= set(options):
         raise fault(
             path,
             "expected a first line 'MESH dimension 3 ElemType Tetrahedra Nnode 4', got "
             f"{excerpt(' '.join(words).encode())}",
             "It is damaged, or no GiD mesh: export it again.",
         )
-    if entries["ElemType"] not in _KINDS:
+    if options["ElemType"] not in _KINDS:
         raise fault(
             path,
-            f"elements of kind '{entries['ElemType']}' cannot be used",
+            f"elements of kind '{options['ElemType']}' cannot be used",
             f"Usable are {', '.join(_KINDS)}: mesh again with one of these.",
         )
-    kind, counts = _KINDS[entries["ElemType"]]
-    if entries["Nnode"] not in map(str, counts) or entries["dimension"] not in ("2", "3"):
+    kind, counts = _KINDS[options["ElemType"]]
+    if options["Nnode"] not in map(str, counts) or options["dimension"] not in ("2", "3"):
         raise fault(
             path,
             f"expected 2 or 3 dimensions and {' or '.join(map(str, counts))} nodes in each "
-            f"{entries['ElemType']}, got dimension {entries['dimension']} and Nnode "
-            f"{entries['Nnode']}",
+            f"{options['ElemType']}, got dimension {options['dimension']} and Nnode "
+            f"{options['Nnode']}",
         )
-    return kind, int(entries["dimension"])
+    return kind, int(options["dimension"])
 
 
 def _block(lines: list[str], name: str, width: int, path: Path) -> np.ndarray:
-    """The numbers between a line with the block's name and the line that ends it, shape (n, w)."""
+    """Return the numbers between the first and last line of a block, shape (n, width)."""
     names = [line.strip().lower() for line in lines]
     if name not in names or f"end {name}" not in names:
         raise fault(
@@ -84,7 +84,7 @@ def _block(lines: list[str], name: str, width: int, path: Path) -> np.ndarray:
                 f"line {number}: expected {width} numbers, got {excerpt(' '.join(row).encode())}",
             )
     try:
-        found = np.array([row[:width] for row in rows], dtype=float)
+        block = np.array([row[:width] for row in rows], dtype=float)
     except ValueError as error:
         raise fault(path, f"the {name} hold something that is no number ({error})") from error
-    return found.reshape(-1, width)
+    return block.reshape(-1, width)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cells import GMSH_TETRAHEDRON_EDGES, Cells, elements
+from sofa_softctl.runtime.mesh.cells import GMSH_TETRAHEDRON_EDGES, MixedCells, mesh_of_cells
 from sofa_softctl.runtime.mesh.cursor import (
     BinaryCursor,
     Cursor,
@@ -19,11 +19,11 @@ from sofa_softctl.runtime.mesh.cursor import (
     TextCursor,
     excerpt,
     fault,
-    whole,
+    parse_count,
 )
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
-# Gmsh's number of an element type: VTK's number, how many points.
+# Gmsh's number of an element type: VTK's number, number of points.
 TYPES = {
     15: (1, 1),
     1: (3, 2),
@@ -38,7 +38,7 @@ TYPES = {
 
 
 def read_gmsh(data: bytes, path: Path) -> Mesh:
-    """The mesh in a Gmsh file, as SOFA's MeshGmshLoader reads it, each kind in file order.
+    """Return the mesh in a Gmsh file, as SOFA's MeshGmshLoader reads it, each kind in file order.
 
     Points come in the order of the file, whatever their tags; in version 4.1 tags must be 1 to n
     in that order, since SOFA takes them for positions there. SOFA reads text only; binary files
@@ -47,7 +47,7 @@ def read_gmsh(data: bytes, path: Path) -> Mesh:
 
     Args:
         data: The bytes of the file.
-        path: Where they came from, for messages.
+        path: File of the bytes, for messages.
     """
     if data.startswith(b"$NOD"):
         return _read_2(TextCursor(path, data), NAMES_1, _elements_1)
@@ -56,7 +56,7 @@ def read_gmsh(data: bytes, path: Path) -> Mesh:
         raise fault(
             path,
             f"expected '$MeshFormat' or '$NOD' on the first line, got {excerpt(data)}",
-            "This is no Gmsh file: take the loader of its format, or convert it.",
+            "This is not a Gmsh file: take the loader of its format, or convert it.",
         )
     version = heading[1].decode()
     if version not in ("2", "2.0", "2.1", "2.2", "4.1"):
@@ -67,8 +67,8 @@ def read_gmsh(data: bytes, path: Path) -> Mesh:
         )
     cursor: Cursor = TextCursor(path, data[heading.end() :])
     if heading[2] == b"1":
-        one = data[heading.end() : heading.end() + 4]
-        little = int.from_bytes(one, "little") == 1
+        first_word = data[heading.end() : heading.end() + 4]
+        little = int.from_bytes(first_word, "little") == 1
         cursor = BinaryCursor(path, data, heading.end() + 4, "<" if little else ">")
     if version == "4.1":
         return _read_41(cursor, f"u{heading[3].decode()}")
@@ -79,7 +79,7 @@ NAMES_1 = (b"$NOD", b"$ENDNOD", b"$ELM", b"$ENDELM")
 NAMES_2 = (b"$Nodes", b"$EndNodes", b"$Elements", b"$EndElements")
 
 Elements = tuple[np.ndarray, np.ndarray]
-"""Gmsh's type of each element, and the tags of the points of all of them."""
+"""Gmsh's type of each element, and the tags of the points of all elements."""
 
 
 def _read_2(
@@ -87,39 +87,43 @@ def _read_2(
     names: tuple[bytes, bytes, bytes, bytes],
     read_text: Callable[[np.ndarray, int, Path], Elements],
 ) -> Mesh:
-    """Versions 1 and 2: a list of points with their tags, a list of elements."""
+    """Read versions 1 and 2: a list of points with their tags, a list of elements."""
     path = cursor.path
     if isinstance(cursor, TextCursor):
-        _find(cursor, names[0])
-        count = int(cursor.take(1, "i8", "the number of points")[0])
-        rows = cursor.take(4 * count, "f8", "points").reshape(-1, 4)
+        _find_section(cursor, names[0])
+        count = int(cursor.read(1, "i8", "the number of points")[0])
+        rows = cursor.read(4 * count, "f8", "points").reshape(-1, 4)
         tags, positions = rows[:, 0], rows[:, 1:]
-        cursor.expect(names[1])
-        _find(cursor, names[2])
-        count = int(cursor.take(1, "i8", "the number of elements")[0])
-        types, points = read_text(cursor.take_until(names[3], "i8", "elements"), count, path)
+        cursor.skip_word(names[1])
+        _find_section(cursor, names[2])
+        count = int(cursor.read(1, "i8", "the number of elements")[0])
+        types, points = read_text(cursor.read_until(names[3], "i8", "elements"), count, path)
     else:
-        _find(cursor, names[0])
-        stored = cursor.take(whole(cursor.line().strip(), "points", path), "i4, 3f8", "points")
+        _find_section(cursor, names[0])
+        stored = cursor.read(
+            parse_count(cursor.line().strip(), "points", path), "i4, 3f8", "points"
+        )
         tags, positions = stored["f0"], stored["f1"]
-        cursor.expect(names[1])
-        _find(cursor, names[2])
-        types, points = _elements_2_binary(cursor, whole(cursor.line().strip(), "elements", path))
-        cursor.expect(names[3])
-    return _mesh(positions, types, _places(tags, points, path), path)
+        cursor.skip_word(names[1])
+        _find_section(cursor, names[2])
+        types, points = _elements_2_binary(
+            cursor, parse_count(cursor.line().strip(), "elements", path)
+        )
+        cursor.skip_word(names[3])
+    return _mesh(positions, types, _point_indices(tags, points, path), path)
 
 
 def _elements_1(values: np.ndarray, count: int, path: Path) -> Elements:
-    """Of each element: number, type, two regions, how many points, points."""
-    return _walk(values, count, path, lambda flat, at: (at + 5, flat[at + 4]))
+    """Read elements of version 1: number, type, two regions, number of points, points."""
+    return _read_elements(values, count, path, lambda flat, at: (at + 5, flat[at + 4]))
 
 
 def _elements_2(values: np.ndarray, count: int, path: Path) -> Elements:
-    """Of each element: number, type, how many labels, labels, points."""
-    return _walk(values, count, path, lambda flat, at: (at + 3 + flat[at + 2], None))
+    """Read elements of version 2: number, type, number of labels, labels, points."""
+    return _read_elements(values, count, path, lambda flat, at: (at + 3 + flat[at + 2], None))
 
 
-def _walk(
+def _read_elements(
     values: np.ndarray,
     count: int,
     path: Path,
@@ -142,34 +146,34 @@ def _walk(
 
 
 def _elements_2_binary(cursor: BinaryCursor, count: int) -> Elements:
-    """Blocks of one type: type, how many, how many labels; then of each number, labels, points."""
-    types, points, done = [EMPTY], [EMPTY], 0
-    while done < count:
-        gmsh_type, length, labels = cursor.take(3, "i4", "elements").tolist()
+    """Read blocks: type, number of elements and labels; then number, labels, points of each."""
+    types, points, read_count = [EMPTY], [EMPTY], 0
+    while read_count < count:
+        gmsh_type, length, labels = cursor.read(3, "i4", "elements").tolist()
         size = _size(gmsh_type, cursor.path)
         if labels < 0:
             raise fault(cursor.path, f"expected the number of labels, got {labels}")
-        rows = cursor.take(length * (1 + labels + size), "i4", "elements")
+        rows = cursor.read(length * (1 + labels + size), "i4", "elements")
         types.append(np.full(length, gmsh_type))
         points.append(rows.reshape(length, 1 + labels + size)[:, 1 + labels :].ravel())
-        done += length
+        read_count += length
     return np.concatenate(types), np.concatenate(points)
 
 
 def _read_41(cursor: Cursor, size_type: str) -> Mesh:
-    """Version 4.1: points and elements in one block for each part of the geometry."""
+    """Read version 4.1: points and elements in one block for each part of the geometry."""
     path = cursor.path
-    _find(cursor, b"$Nodes")
-    blocks, n_points = cursor.take(4, size_type, "the head of the points").tolist()[:2]
+    _find_section(cursor, b"$Nodes")
+    blocks, n_points = cursor.read(4, size_type, "the head of the points").tolist()[:2]
     tags, positions = [EMPTY], [np.empty((0, 3))]
     for _ in range(blocks):
-        dimension, _, parametric = cursor.take(3, "i4", "a block of points").tolist()
-        (length,) = cursor.take(1, size_type, "a block of points").tolist()
+        dimension, _, parametric = cursor.read(3, "i4", "a block of points").tolist()
+        (length,) = cursor.read(1, size_type, "a block of points").tolist()
         width = 3 + (dimension if parametric and 0 <= dimension <= 3 else 0)
-        tags.append(cursor.take(length, size_type, "tags of points").astype(np.int64))
-        rows = cursor.take(length * width, "f8", "points").reshape(length, width)
+        tags.append(cursor.read(length, size_type, "tags of points").astype(np.int64))
+        rows = cursor.read(length * width, "f8", "points").reshape(length, width)
         positions.append(rows[:, :3])
-    cursor.expect(b"$EndNodes")
+    cursor.skip_word(b"$EndNodes")
     tag = np.concatenate(tags)
     if len(tag) != n_points:
         raise fault(path, f"expected {n_points} points, got {len(tag)}")
@@ -180,26 +184,26 @@ def _read_41(cursor: Cursor, size_type: str) -> Mesh:
             "SOFA takes these tags for positions in the list: "
             "save it again with 'gmsh -save -format msh22'.",
         )
-    _find(cursor, b"$Elements")
-    (blocks,) = cursor.take(4, size_type, "the head of the elements").tolist()[:1]
+    _find_section(cursor, b"$Elements")
+    (blocks,) = cursor.read(4, size_type, "the head of the elements").tolist()[:1]
     types, points = [EMPTY], [EMPTY]
     for _ in range(blocks):
-        gmsh_type = int(cursor.take(3, "i4", "a block of elements")[2])
-        (length,) = cursor.take(1, size_type, "a block of elements").tolist()
+        gmsh_type = int(cursor.read(3, "i4", "a block of elements")[2])
+        (length,) = cursor.read(1, size_type, "a block of elements").tolist()
         size = _size(gmsh_type, path)
-        rows = cursor.take(length * (1 + size), size_type, "elements").reshape(length, 1 + size)
+        rows = cursor.read(length * (1 + size), size_type, "elements").reshape(length, 1 + size)
         types.append(np.full(length, gmsh_type))
         points.append(rows[:, 1:].astype(np.int64).ravel())
-    cursor.expect(b"$EndElements")
-    place = np.concatenate(points) - 1
-    return _mesh(np.concatenate(positions), np.concatenate(types), place, path)
+    cursor.skip_word(b"$EndElements")
+    indices = np.concatenate(points) - 1
+    return _mesh(np.concatenate(positions), np.concatenate(types), indices, path)
 
 
 EMPTY = np.empty(0, dtype=np.int64)
 
 
-def _find(cursor: Cursor, name: bytes) -> None:
-    if cursor.section({name.upper(): 0}) is None:
+def _find_section(cursor: Cursor, name: bytes) -> None:
+    if cursor.find_section({name.upper(): 0}) is None:
         raise fault(cursor.path, f"expected a section {name.decode()}, got none")
 
 
@@ -215,17 +219,17 @@ def _size(gmsh_type: int, path: Path) -> int:
     return TYPES[gmsh_type][1]
 
 
-def _places(tags: np.ndarray, wanted: np.ndarray, path: Path) -> np.ndarray:
-    """Index of the point of each tag."""
+def _point_indices(tags: np.ndarray, queries: np.ndarray, path: Path) -> np.ndarray:
+    """Return the index of the point of each tag of the elements."""
     order = np.argsort(tags, kind="stable")
-    known = tags[order]
-    if np.any(known[1:] == known[:-1]):
+    ordered = tags[order]
+    if np.any(ordered[1:] == ordered[:-1]):
         raise fault(path, "two points have the same tag")
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    missing = np.flatnonzero(known[at] != wanted) if len(known) else np.arange(len(wanted))
+    index = np.minimum(np.searchsorted(ordered, queries), len(ordered) - 1)
+    missing = np.flatnonzero(ordered[index] != queries) if len(ordered) else np.arange(len(queries))
     if len(missing):
-        raise fault(path, f"an element has the point {wanted[missing[0]]}, which is not listed")
-    return order[at]
+        raise fault(path, f"an element has the point {queries[missing[0]]}, which is not listed")
+    return order[index]
 
 
 def _mesh(positions: np.ndarray, types: np.ndarray, points: np.ndarray, path: Path) -> Mesh:
@@ -233,4 +237,5 @@ def _mesh(positions: np.ndarray, types: np.ndarray, points: np.ndarray, path: Pa
     table[list(TYPES)] = list(TYPES.values())
     vtk_type, size = table[types].T
     start = np.cumsum(size) - size
-    return elements(positions, Cells(vtk_type, start, size, points, GMSH_TETRAHEDRON_EDGES), path)
+    cells = MixedCells(vtk_type, start, size, points, GMSH_TETRAHEDRON_EDGES)
+    return mesh_of_cells(positions, cells, path)

@@ -1,4 +1,4 @@
-"""Meshes that come with SOFA and are easily described, made where there is no file of them."""
+"""Simple meshes of SOFA's share folder, computed if their files are missing."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
 def made_mesh(name: str) -> Mesh | None:
-    """The mesh that SOFA's share folder has under this name; None for those that are not made.
+    """Return the mesh with this name in SOFA's share folder, or None if it is not made here.
 
     Args:
-        name: Such as `mesh/cube.obj`.
+        name: Path in the folder, such as `mesh/cube.obj`.
     """
     make = _MADE.get(name.replace("\\", "/").removeprefix("./"))
     return None if make is None else make()
 
 
 def _cube() -> Mesh:
-    """From -1 to 1, each side cut in two; one corner is off by 1e-6, as in SOFA's file."""
+    """Make a cube from -1 to 1 of 12 triangles; a corner is off by 1e-6, as in SOFA's file."""
     round_once = [(1, -1), (1, 1), (-1, 1), (-1, -1)]  # (x, z)
     positions = np.array([(x, y, z) for y in (-1, 1) for x, z in round_once], dtype=float)
     positions[5] = [0.999999, 1.0, 1.000001]
@@ -31,16 +31,13 @@ def _cube() -> Mesh:
 
 
 def _flat_floor() -> Mesh:
-    """One quad of side 40 in the plane y = 0, seen from above."""
+    """Make a quad of side 40 in the plane y = 0, seen from above."""
     corners = [(-20.0, 0.0, -20.0), (-20.0, 0.0, 20.0), (20.0, 0.0, 20.0), (20.0, 0.0, -20.0)]
     return Mesh(np.array(corners), quads=np.array([[0, 1, 2, 3]]))
 
 
 def _cube_of_27() -> Mesh:
-    """From -3.5 to 3.5 with 27 points, one of them inside; each side of eight triangles.
-
-    Those of SOFA's file, in another order.
-    """
+    """Make a cube from -3.5 to 3.5 with 27 points, one inside, and 8 triangles on each side."""
     axis = (-3.5, 0.0, 3.5)
     positions = np.array(list(itertools.product(axis, repeat=3)))
     number: np.ndarray = np.arange(27).reshape(3, 3, 3)
@@ -50,20 +47,20 @@ def _cube_of_27() -> Mesh:
         outward = (end == 2) != (direction == 1)
         for i, j in itertools.product(range(2), repeat=2):
             a, b, c, d = side[i, j], side[i, j + 1], side[i + 1, j], side[i + 1, j + 1]
-            falls = (direction, end) in _FALLING
-            halves = [(a, c, b), (b, c, d)] if falls else [(a, c, d), (a, d, b)]
+            is_falling = (direction, end) in _FALLING
+            halves = [(a, c, b), (b, c, d)] if is_falling else [(a, c, d), (a, d, b)]
             triangles += [half if outward else half[::-1] for half in halves]
     return Mesh(positions, triangles=np.array(triangles))
 
 
 def _floor() -> Mesh:
-    """A slab of 4 x 1 x 4 cells."""
+    """Make a slab of 4 x 1 x 4 cells."""
     half, top, bottom = 74.67229, -1.32967, -5.32967
     return _box(np.array([-half, bottom, -half]), np.array([half, top, half]), (4, 1, 4))
 
 
 def _box(low: np.ndarray, high: np.ndarray, cells: tuple[int, int, int]) -> Mesh:
-    """The surface of a box with a grid of cells on its sides, seen from outside."""
+    """Make the surface of a box with a grid of cells on its sides, seen from outside."""
     numbers: dict[tuple[int, ...], int] = {}
     triangles: list[tuple[int, ...]] = []
     for axis, end in itertools.product(range(3), (0, 1)):
@@ -82,7 +79,7 @@ def _box(low: np.ndarray, high: np.ndarray, cells: tuple[int, int, int]) -> Mesh
 
 
 def _ball() -> Mesh:
-    """A sphere of radius 1 with its poles on y, of 16 segments and 15 rings."""
+    """Make a sphere of radius 1 with its poles on y, of 16 segments and 15 rings."""
     segments = 16
     points = [(0.0, 1.0, 0.0)]
     for ring, segment in itertools.product(range(1, segments), range(segments)):
@@ -92,13 +89,13 @@ def _ball() -> Mesh:
     points.append((0.0, -1.0, 0.0))
     triangles, quads = [], []
     for segment in range(segments):
-        here, there = 1 + segment, 1 + (segment + 1) % segments
-        triangles.append((0, here, there))
+        p, q = 1 + segment, 1 + (segment + 1) % segments
+        triangles.append((0, p, q))
         for ring in range(segments - 2):
-            a, b = ring * segments, (ring + 1) * segments
-            quads.append((here + a, here + b, there + b, there + a))
+            upper, lower = ring * segments, (ring + 1) * segments
+            quads.append((p + upper, p + lower, q + lower, q + upper))
         last = (segments - 2) * segments
-        triangles.append((here + last, len(points) - 1, there + last))
+        triangles.append((p + last, len(points) - 1, q + last))
     return Mesh(np.array(points), triangles=np.array(triangles), quads=np.array(quads))
 
 

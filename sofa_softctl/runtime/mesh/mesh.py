@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
 ELEMENTS = {"edges": 2, "triangles": 3, "quads": 4, "tetrahedra": 4, "hexahedra": 8}
-"""The kinds of element, by SOFA's names, and how many vertices each has."""
+"""Number of vertices of each kind of element, by SOFA's names."""
 
 
 def _no_elements(size: int) -> np.ndarray:
@@ -18,7 +18,7 @@ def _no_elements(size: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Points and elements. The arrays are read-only; changes give a new mesh."""
+    """Points and elements; the arrays are read-only."""
 
     positions: np.ndarray
     """Coordinates of the points [scene length], shape (n, 3)."""
@@ -34,21 +34,21 @@ class Mesh:
     """Point indices of each hexahedron in VTK's order, shape (k, 8)."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            size, dtype = (3, np.float64) if each.name == "positions" else (None, np.int64)
-            size = size or ELEMENTS[each.name]
-            array = np.array(getattr(self, each.name), dtype=dtype, order="C")
+        for item in fields(self):
+            size, dtype = (3, np.float64) if item.name == "positions" else (None, np.int64)
+            size = size or ELEMENTS[item.name]
+            array = np.array(getattr(self, item.name), dtype=dtype, order="C")
             if array.size == 0:
                 array = array.reshape(0, size)
             if array.ndim != 2 or array.shape[1] != size:
                 raise ValueError(
-                    f"{each.name} of a mesh must have shape (k, {size}). Got: {array.shape}"
+                    f"{item.name} of a mesh must have shape (k, {size}). Got: {array.shape}"
                 )
             array.setflags(write=False)
-            object.__setattr__(self, each.name, array)
+            object.__setattr__(self, item.name, array)
 
     def __repr__(self) -> str:
-        counts = (f"{len(getattr(self, each.name))} {each.name}" for each in fields(self))
+        counts = (f"{len(getattr(self, item.name))} {item.name}" for item in fields(self))
         return f"Mesh({', '.join(count for count in counts if not count.startswith('0 '))})"
 
     def transformed(
@@ -57,7 +57,7 @@ class Mesh:
         rotation_degrees: tuple[float, float, float] | np.ndarray = (0.0, 0.0, 0.0),
         translation: tuple[float, float, float] | np.ndarray = (0.0, 0.0, 0.0),
     ) -> Mesh:
-        """The mesh scaled, then rotated, then translated.
+        """Return the mesh scaled, then rotated, then translated.
 
         Args:
             scale3d: Factor along each axis.
@@ -72,12 +72,12 @@ class Mesh:
         return self.mapped(matrix, np.asarray(translation, dtype=np.float64))
 
     def mapped(self, matrix: np.ndarray, translation: np.ndarray) -> Mesh:
-        """The mesh with x' = matrix x + translation, shapes (3, 3) and (3,)."""
+        """Return the mesh with x' = matrix x + translation, shapes (3, 3) and (3,)."""
         return replace(self, positions=times(matrix, self.positions) + translation)
 
 
 def times(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """The matrix (3, 3) times each point (..., 3), summed in the order of SOFA, to the last bit."""
+    """Return the matrix (3, 3) times each point (..., 3), summed in the order of SOFA."""
     x, y, z = points[..., :1], points[..., 1:2], points[..., 2:]
     product: np.ndarray = x * matrix[:, 0] + y * matrix[:, 1] + z * matrix[:, 2]
     return product

@@ -11,7 +11,7 @@ from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
 def read_obj(data: bytes, path: Path, *, triangulate: bool = False) -> Mesh:
-    """The vertices and faces of an OBJ file, as SOFA's MeshOBJLoader gives them.
+    """Return the vertices and faces of an OBJ file, as SOFA's MeshOBJLoader reads them.
 
     Every `v` is a point, in the order of the file. Faces of four vertices are quads, larger ones
     fans of triangles; two vertices, in `f` or `l`, are an edge, lower index first. Texture and
@@ -19,20 +19,20 @@ def read_obj(data: bytes, path: Path, *, triangulate: bool = False) -> Mesh:
 
     Args:
         data: The bytes of the file.
-        path: Where they came from, for messages.
-        triangulate: Make fans of triangles of faces of four vertices, too.
+        path: File of the bytes, for messages.
+        triangulate: Also cut faces of four vertices into triangles.
     """
     coordinates: list[bytes] = []
     faces: dict[str, list[tuple[int, ...]]] = {"edges": [], "triangles": [], "quads": []}
     for number, line in enumerate(data.splitlines(), 1):
-        word, *rest = line.partition(b"#")[0].split() or [b""]
-        if word == b"v":
-            if len(rest) < 3:
+        keyword, *words = line.partition(b"#")[0].split() or [b""]
+        if keyword == b"v":
+            if len(words) < 3:
                 raise fault(path, f"line {number}: expected 3 coordinates, got {excerpt(line)}")
-            coordinates += rest[:3]
-        elif word in (b"f", b"l"):
-            nodes = [_index(each, len(coordinates) // 3, number, path) for each in rest]
-            if word == b"l" and len(nodes) > 2:
+            coordinates += words[:3]
+        elif keyword in (b"f", b"l"):
+            nodes = [_index(word, len(coordinates) // 3, number, path) for word in words]
+            if keyword == b"l" and len(nodes) > 2:
                 raise _long_line(number, path)
             _add_face(faces, nodes, 3 if triangulate else 4)
     if not coordinates:
@@ -45,11 +45,11 @@ def read_obj(data: bytes, path: Path, *, triangulate: bool = False) -> Mesh:
     return Mesh(positions, **faces)  # type: ignore[arg-type]
 
 
-def _add_face(faces: dict[str, list[tuple[int, ...]]], nodes: list[int], most: int) -> None:
-    """Add an edge or a face, which is cut if it has more than `most` vertices."""
+def _add_face(faces: dict[str, list[tuple[int, ...]]], nodes: list[int], corners_max: int) -> None:
+    """Add an edge or a face, which is cut if it has more than `corners_max` vertices."""
     if len(nodes) == 2:
         faces["edges"].append((min(nodes), max(nodes)))
-    elif len(nodes) == 4 <= most:
+    elif len(nodes) == 4 <= corners_max:
         faces["quads"].append(tuple(nodes))
     else:
         fan = zip(nodes[1:], nodes[2:], strict=False)
@@ -57,7 +57,7 @@ def _add_face(faces: dict[str, list[tuple[int, ...]]], nodes: list[int], most: i
 
 
 def _index(word: bytes, n_points: int, number: int, path: Path) -> int:
-    """The point of `7`, `7/1/3` or `-1`, which counts back from the last vertex so far."""
+    """Return the point of `7`, `7/1/3` or `-1`, which counts back from the last vertex read."""
     digits = word.partition(b"/")[0]
     if not digits.removeprefix(b"-").isdigit() or len(digits) > 18 or int(digits) == 0:
         raise fault(

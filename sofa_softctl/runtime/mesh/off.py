@@ -9,13 +9,13 @@ from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
 def read_off(data: bytes, path: Path) -> Mesh:
-    """The points, triangles and quads of an OFF file, as SOFA's MeshOffLoader gives them.
+    """Return the points, triangles and quads of an OFF file, as SOFA's MeshOffLoader reads them.
 
     Faces of other sizes are passed over, colours too.
 
     Args:
         data: The bytes of the file.
-        path: Where they came from, for messages.
+        path: File of the bytes, for messages.
     """
     lines = [line for line in data.splitlines() if line.strip() and not line.startswith(b"#")]
     if not lines or not lines[0].startswith(b"OFF"):

@@ -34,15 +34,14 @@ SUFFIXES = {
 def read_mesh(
     path: Path, kind: str | None = None, *, merge: bool = True, triangulate: bool = False
 ) -> Mesh:
-    """The mesh in a file, elements in its order, every coordinate finite and every index valid.
+    """Return the mesh in a file, with elements in its order, finite coordinates and valid indices.
 
     Args:
         path: The file.
-        kind: `gid`, `gmsh`, `obj`, `off`, `stl` or `vtk`, whatever the file is called; None: by
-            its suffix.
+        kind: `gid`, `gmsh`, `obj`, `off`, `stl` or `vtk`; by default from the suffix.
             Suffixes of other formats (Abaqus, Medit, Nastran, PLY, ...) go to meshio.
-        merge: Make one point of equal ones in STL files, as SOFA does.
-        triangulate: Cut quadrilaterals of OBJ files, where they stand among the triangles.
+        merge: Merge equal points of STL files, as SOFA does.
+        triangulate: Cut quadrilaterals of OBJ files; the parts keep their position in the list.
 
     Raises:
         MeshError: The file is missing, no such file, damaged, or has unusable numbers.
@@ -73,16 +72,16 @@ def _read_foreign(path: Path, suffix: str) -> Mesh:
             f"{suffix!r} is a format of CAD programs, not of meshes",
             "Fill the shape with tetrahedra first: docs/how-to/make-a-mesh.md.",
         )
-    known = ", ".join(sorted({*SUFFIXES, *foreign_suffixes()}))
+    suffixes = ", ".join(sorted({*SUFFIXES, *foreign_suffixes()}))
     raise fault(
         path,
         f"the suffix {suffix!r} belongs to no known mesh format",
-        f"Known are {known}; or say the kind: {', '.join(READERS)}.",
+        f"Known are {suffixes}; or say the kind: {', '.join(READERS)}.",
     )
 
 
 def reader_of(kind: str) -> Callable[..., Mesh]:
-    """Return the function that makes a mesh of the content of a file, and its path."""
+    """Return the function of the content of a file and its path that returns the mesh."""
     read: Callable[..., Mesh] = resolve_name(f"{__package__}.{kind}:read_{kind}")
     return read
 
@@ -104,14 +103,14 @@ def _content(path: Path) -> bytes:
 
 
 def _hint(path: Path) -> str:
-    """Suggestion for a missing file."""
+    """Return a suggestion for a missing file."""
     folder, name = os.path.split(os.path.abspath(path))
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return f"The folder {folder} does not exist either."
     close = files_like(pathlib.Path(folder, name), list(SUFFIXES))
-    meshes = [each for each in names if os.path.splitext(each)[1].lower() in SUFFIXES]
+    meshes = [name for name in names if os.path.splitext(name)[1].lower() in SUFFIXES]
     if close:
         return f"Did you mean {' or '.join(map(repr, close))}?"
     if meshes:

@@ -1,4 +1,4 @@
-"""Rotations as of SOFA's `rotation`: about x, then y, then z, in the same bits as there."""
+"""Rotations of SOFA's `rotation`: about x, then y, then z, equal to SOFA's to the last bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def quaternion_zyx(degrees: Sequence[float] | np.ndarray) -> np.ndarray:
-    """The quaternion x y z w of Rz Ry Rx, from three angles [degrees], shape (4,)."""
+    """Return the quaternion x y z w of Rz Ry Rx, from three angles [degrees], shape (4,)."""
     halves = [float(angle) * math.pi / 180.0 / 2.0 for angle in degrees]
     (cx, cy, cz), (sx, sy, sz) = map(math.cos, halves), map(math.sin, halves)
     return np.array(
@@ -23,10 +23,7 @@ def quaternion_zyx(degrees: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def rotation_zyx(degrees: Sequence[float] | np.ndarray) -> np.ndarray:
-    """The rotation matrix Rz Ry Rx of three angles [degrees], shape (3, 3).
-
-    By way of the quaternion, as SOFA: the last bits are the same.
-    """
+    """Return Rz Ry Rx of three angles [degrees], through the quaternion as SOFA, shape (3, 3)."""
     x, y, z, w = quaternion_zyx(degrees).tolist()
     return np.array(
         [

@@ -1,4 +1,4 @@
-"""The surface of a mesh: is it closed, wound one way, and what does it enclose?"""
+"""Surface of a mesh: gaps, winding and enclosed volume."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sofa_softctl.runtime.mesh.checks import signed_volumes, volumes
 from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES, TRIANGLE_EDGES
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
-OPPOSITE = (3, 2, 1, 0)
-"""The corner of a tetrahedron that each of its TETRAHEDRON_TRIANGLES leaves out."""
+OPPOSITE_CORNERS = (3, 2, 1, 0)
+"""Corner of a tetrahedron opposite to each of its TETRAHEDRON_TRIANGLES."""
 
 
 @dataclass(frozen=True, eq=False)
 class Skin:
-    """Triangles, and how well they close."""
+    """Triangles, and the faults of the surface that they form."""
 
     triangles: np.ndarray
     """Point indices, shape (k, 3)."""
@@ -30,25 +30,25 @@ class Skin:
     """Enclosed volume [scene length^3], positive where triangles are wound outwards."""
 
     @property
-    def closed(self) -> bool:
-        """Whether it bounds a body and is wound one way."""
+    def is_closed(self) -> bool:
+        """Return True if the surface bounds a body and is wound consistently."""
         return not (self.open_edges or self.crowded_edges or self.twisted_edges)
 
 
 def skin_of(mesh: Mesh) -> Skin:
-    """The faces of one tetrahedron only, wound outwards; without tetrahedra, the surface itself.
+    """Return the faces of one tetrahedron only, wound outwards; without tetrahedra, the surface.
 
     Args:
         mesh: The mesh; each quad of a surface counts as two triangles.
     """
     if len(mesh.tetrahedra):
-        return measured(mesh.positions, _boundary(mesh))
+        return measure_skin(mesh.positions, _boundary(mesh))
     halves = np.concatenate([mesh.quads[:, [0, 1, 2]], mesh.quads[:, [0, 2, 3]]])
-    return measured(mesh.positions, np.concatenate([mesh.triangles, halves]))
+    return measure_skin(mesh.positions, np.concatenate([mesh.triangles, halves]))
 
 
-def measured(positions: np.ndarray, triangles: np.ndarray) -> Skin:
-    """How well triangles of shape (k, 3) close."""
+def measure_skin(positions: np.ndarray, triangles: np.ndarray) -> Skin:
+    """Return triangles of shape (k, 3) with the faults of their surface."""
     directed = triangles[:, np.array(TRIANGLE_EDGES)].reshape(-1, 2)
     _, edge, count = np.unique(rows_as_keys(directed), return_inverse=True, return_counts=True)
     rising = np.bincount(edge.ravel(), directed[:, 0] < directed[:, 1], minlength=len(count))
@@ -76,7 +76,7 @@ def rows_as_keys(rows: np.ndarray) -> np.ndarray:
 
 
 def overlaps(mesh: Mesh) -> int:
-    """How many faces have both tetrahedra on the same side, or more than two tetrahedra."""
+    """Return the number of faces with both tetrahedra on one side, or with more than two."""
     faces, opposite = _faces(mesh.tetrahedra)
     keys = rows_as_keys(faces)
     order = np.argsort(keys, kind="stable")
@@ -84,22 +84,22 @@ def overlaps(mesh: Mesh) -> int:
     count = np.diff(starts, append=len(keys))
     first, second = order[starts[count == 2]], order[starts[count == 2] + 1]
     # A tetrahedron has the sign of its height above each of its faces.
-    own = np.repeat(volumes(mesh), 4)[first]
-    beyond = np.column_stack([opposite[second], faces[first]])
-    same_side = own * signed_volumes(mesh.positions, beyond) > 0.0
+    sign = np.repeat(volumes(mesh), 4)[first]
+    across = np.column_stack([opposite[second], faces[first]])
+    same_side = sign * signed_volumes(mesh.positions, across) > 0.0
     return int(same_side.sum() + (count > 2).sum())
 
 
 def _boundary(mesh: Mesh) -> np.ndarray:
     rows = mesh.tetrahedra.copy()
-    turned = volumes(mesh) < 0.0
-    rows[turned] = rows[turned][:, [1, 0, 2, 3]]
+    is_inverted = volumes(mesh) < 0.0
+    rows[is_inverted] = rows[is_inverted][:, [1, 0, 2, 3]]
     faces, _ = _faces(rows)
     _, first, count = np.unique(rows_as_keys(faces), return_index=True, return_counts=True)
     return faces[np.sort(first[count == 1])]
 
 
 def _faces(tetrahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The four faces of each tetrahedron (4k, 3), and the point opposite to each (4k,)."""
+    """Return the four faces of each tetrahedron (4k, 3), and the opposite points (4k,)."""
     faces = tetrahedra[:, np.array(TETRAHEDRON_TRIANGLES)].reshape(-1, 3)
-    return faces, tetrahedra[:, OPPOSITE].ravel()
+    return faces, tetrahedra[:, OPPOSITE_CORNERS].ravel()

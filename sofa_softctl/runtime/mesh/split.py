@@ -11,21 +11,21 @@ from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 _EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
-"""Of a tetrahedron; their middles count as its corners 4 to 9."""
+"""Edges of a tetrahedron; their middles count as its corners 4 to 9."""
 _CORNERS = np.array([(0, 4, 5, 6), (4, 1, 7, 8), (5, 7, 2, 9), (6, 8, 9, 3)])
-"""The four parts at the corners, turned as the whole is."""
+"""The four parts at the corners, wound as the tetrahedron is."""
 _DIAGONALS = np.array([(4, 9), (5, 8), (6, 7)])
-"""Of the octahedron that is left: middles of opposite edges."""
+"""Diagonals of the remaining octahedron: middles of opposite edges."""
 _RINGS = np.array([(7, 5, 6, 8, 7), (4, 7, 9, 6, 4), (4, 5, 9, 8, 4)])
-"""Around each diagonal, closed."""
+"""Closed ring of corners around each diagonal."""
 
 
 def split(mesh: Mesh) -> Mesh:
-    """The mesh with its tetrahedra split in eight, triangles in four and edges in two.
+    """Split tetrahedra in eight, triangles in four and edges in two.
 
     Points keep their numbers; new ones, in the middle of each edge, follow. Parts of element k are
-    elements 8 k to 8 k + 7 (4 k to 4 k + 3, 2 k and 2 k + 1), all of the same volume and turned as
-    the whole. The octahedron in the middle is cut along its shortest diagonal.
+    elements 8 k to 8 k + 7 (4 k to 4 k + 3, 2 k and 2 k + 1), all of the same volume and winding as
+    element k. The octahedron in the middle is cut along its shortest diagonal.
 
     Raises:
         MeshError: There are quadrilaterals or hexahedra.
@@ -48,19 +48,19 @@ def split(mesh: Mesh) -> Mesh:
 
 
 def split_edges(mesh: Mesh) -> np.ndarray:
-    """Ends of the edges in whose middles `split` adds points, in their order, shape (k, 2)."""
+    """Return the edges in whose middles `split` adds points, in their order, shape (k, 2)."""
     return _edges_of(mesh)
 
 
 def _edges_of(mesh: Mesh) -> np.ndarray:
-    """Each edge of all elements once, smaller end first, shape (k, 2)."""
-    every = [mesh.edges, mesh.tetrahedra[:, _EDGES].reshape(-1, 2)]
-    every += [mesh.triangles[:, [a, b]] for a, b in pairwise((0, 1, 2, 0))]
-    return np.unique(np.sort(np.concatenate(every), axis=1), axis=0)
+    """Return each edge of all elements once, smaller end first, shape (k, 2)."""
+    edges = [mesh.edges, mesh.tetrahedra[:, _EDGES].reshape(-1, 2)]
+    edges += [mesh.triangles[:, [a, b]] for a, b in pairwise((0, 1, 2, 0))]
+    return np.unique(np.sort(np.concatenate(edges), axis=1), axis=0)
 
 
 class _Middles:
-    """Numbers of the middles of edges."""
+    """Point numbers of the middles of edges."""
 
     def __init__(self, ends: np.ndarray, count: int) -> None:
         self.count = count

@@ -16,34 +16,34 @@ HEADER = 80
 
 
 def read_stl(data: bytes, path: Path, *, merge: bool = True) -> Mesh:
-    """The triangles in an STL file, as SOFA's MeshSTLLoader gives them.
+    """Return the triangles in an STL file, as SOFA's MeshSTLLoader reads them.
 
-    Coordinates are rounded to single precision, in text files too. Binary is what has the exact
-    length that its number of facets demands, even if it begins with "solid". Triangles of a
-    binary file that use a point twice are left out; in a text file SOFA keeps them.
+    Coordinates are rounded to single precision, in text files too. Files with exactly the
+    length for their number of facets are binary, even if they begin with "solid". Triangles of
+    binary files that use a point twice are left out; in text files SOFA keeps them.
 
     Args:
         data: The bytes of the file.
-        path: Where they came from, for messages.
-        merge: Make one point of all that have equal coordinates, in the order of their first
-            appearance, as SOFA always does (`mergePositionUsingMap` only chooses how it searches);
-            otherwise each triangle has three points of its own.
+        path: File of the bytes, for messages.
+        merge: Merge points with equal coordinates, in the order of their first appearance, as SOFA
+            always does (`mergePositionUsingMap` only chooses its search); otherwise no two
+            triangles share points.
     """
     facets = _read_binary(data)
-    binary = facets is not None
+    is_binary = facets is not None
     if facets is None:
         facets = _read_text(data, path)  # (n, 3, 3)
     if not merge:
         return Mesh(facets.reshape(-1, 3), triangles=np.arange(3 * len(facets)).reshape(-1, 3))
-    points, triangles = merged(facets)
-    if binary:
+    points, triangles = merge_points(facets)
+    if is_binary:
         a, b, c = triangles.T
         triangles = triangles[(a != b) & (b != c) & (c != a)]
     return Mesh(points, triangles=triangles)
 
 
-def merged(facets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unique points in the order of their first appearance, and the triangles that join them.
+def merge_points(facets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the unique points in the order of their first appearance, and the triangles.
 
     Args:
         facets: Corners of each triangle, shape (n, 3, 3).
@@ -65,7 +65,7 @@ def merged(facets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read_binary(data: bytes) -> np.ndarray | None:
-    """Corners of the facets, shape (n, 3, 3); None if this is no binary file."""
+    """Return the corners of the facets, shape (n, 3, 3), or None if the file is not binary."""
     begin = HEADER + 4
     if len(data) < begin:
         return None
@@ -76,11 +76,11 @@ def _read_binary(data: bytes) -> np.ndarray | None:
 
 
 def _read_text(data: bytes, path: Path) -> np.ndarray:
-    """Corners of the facets, shape (n, 3, 3)."""
+    """Return the corners of the facets, shape (n, 3, 3)."""
     if not data.lstrip().lower().startswith(b"solid"):
         raise _no_stl(data, path)
     words: list[bytes] = []
-    in_facet, ended = -1, False  # how many vertices the open facet has; -1: none is open
+    in_facet, ended = -1, False  # number of vertices of the open facet; -1: no facet is open
     for number, line in enumerate(data.splitlines(), 1):
         word, *rest = line.split() or [b""]
         word = word.lower()

@@ -1,4 +1,4 @@
-"""Reading VTK files: legacy (text or binary), and XML by way of `vtu.py`.
+"""Reading VTK files: legacy (text or binary), and XML through `vtu.py`.
 
 Read by ourselves: meshio 5.3.5 knows no POLYDATA, polygons, strips, pixels or voxels, refuses
 Windows line ends and little-endian files, and believes counts before it has seen the numbers.
@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cells import POLYGON, Cells, elements
+from sofa_softctl.runtime.mesh.cells import POLYGON, MixedCells, mesh_of_cells
 from sofa_softctl.runtime.mesh.cursor import (
     BinaryCursor,
     Cursor,
@@ -18,7 +18,7 @@ from sofa_softctl.runtime.mesh.cursor import (
     TextCursor,
     excerpt,
     fault,
-    whole,
+    parse_count,
 )
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
@@ -37,11 +37,11 @@ DTYPES = {
 }
 GEOMETRY = {b"POINTS": 2, b"CELLS": 2, b"CELL_TYPES": 1, b"POLYGONS": 2}
 NOT_READ = {b"TRIANGLE_STRIPS": 0}
-DATA = {b"POINT_DATA": 0, b"CELL_DATA": 0}  # what follows has no say in the mesh
+DATA = {b"POINT_DATA": 0, b"CELL_DATA": 0}  # what follows does not change the mesh
 
 
 def read_vtk(data: bytes, path: Path) -> Mesh:
-    """The mesh in a VTK file, whether legacy or XML, whatever it is called.
+    """Return the mesh in a VTK file, legacy or XML, with any suffix.
 
     As SOFA's MeshVTKLoader: UNSTRUCTURED_GRID (cell types as in `cells.py`) or POLYDATA (polygons
     of four points become quads, larger ones fans of triangles), big-endian or little-endian.
@@ -49,7 +49,7 @@ def read_vtk(data: bytes, path: Path) -> Mesh:
 
     Args:
         data: The bytes of the file.
-        path: Where they came from, for messages.
+        path: File of the bytes, for messages.
     """
     first, _, rest = data.partition(b"\n")
     if b"<VTKFile" in first or (b"<?xml" in first and b"<VTKFile" in rest[:4096]):
@@ -62,7 +62,7 @@ def read_vtk(data: bytes, path: Path) -> Mesh:
             path,
             f"expected '# vtk DataFile Version' or '<VTKFile' on the first line, got "
             f"{excerpt(data)}",
-            "This is no VTK file: take the loader of its format, or convert it.",
+            "This is not a VTK file: take the loader of its format, or convert it.",
         )
     _, _, rest = rest.partition(b"\n")  # the title
     encoding, _, rest = rest.partition(b"\n")
@@ -76,7 +76,7 @@ def read_vtk(data: bytes, path: Path) -> Mesh:
 
 
 def _is_little_endian(data: bytes) -> bool:
-    """SOFA's rule: the first type (or size of a polygon) is the smaller of its two readings."""
+    """Return True if the first type (or size of a polygon) is smaller so, SOFA's rule."""
     heading = re.search(rb"^(CELL_TYPES|POLYGONS)[^\n]*\n", data, re.MULTILINE)
     first = data[heading.end() : heading.end() + 4] if heading else b""
     return int.from_bytes(first, "little") < int.from_bytes(first, "big")
@@ -84,8 +84,8 @@ def _is_little_endian(data: bytes) -> bool:
 
 def _read_sections(cursor: Cursor, version: int) -> Mesh:
     path = cursor.path
-    found = cursor.section({b"DATASET": 1})
-    dataset = found[1].upper() if found else b"no DATASET"
+    section = cursor.find_section({b"DATASET": 1})
+    dataset = section[1].upper() if section else b"no DATASET"
     if dataset not in (b"UNSTRUCTURED_GRID", b"POLYDATA"):
         raise fault(
             path,
@@ -93,22 +93,22 @@ def _read_sections(cursor: Cursor, version: int) -> Mesh:
             "Export it as an unstructured grid.",
         )
     positions = types = polygons = cells = None
-    while (found := cursor.section(GEOMETRY | NOT_READ | DATA)) is not None and found[
+    while (section := cursor.find_section(GEOMETRY | NOT_READ | DATA)) is not None and section[
         0
     ] not in DATA:
-        keyword, *words = found
+        keyword, *words = section
         if keyword in NOT_READ:
             raise fault(
                 path, "TRIANGLE_STRIPS are not read, by SOFA neither", "Export plain triangles."
             )
-        count = whole(words[0], keyword.decode(), path)
+        count = parse_count(words[0], keyword.decode(), path)
         if keyword == b"POINTS":
             dtype = _dtype(words[1], path)
-            positions = cursor.take(3 * count, dtype, "POINTS").reshape(-1, 3)
+            positions = cursor.read(3 * count, dtype, "POINTS").reshape(-1, 3)
         elif keyword == b"CELL_TYPES":
-            types = cursor.take(count, "i4", "CELL_TYPES")
+            types = cursor.read(count, "i4", "CELL_TYPES")
         else:
-            total = whole(words[1], keyword.decode(), path)
+            total = parse_count(words[1], keyword.decode(), path)
             read = _read_offsets if version >= 5 else _read_sizes
             cells = read(cursor, count, total, keyword.decode())
             polygons = cells if keyword == b"POLYGONS" else polygons
@@ -124,7 +124,7 @@ def _read_sections(cursor: Cursor, version: int) -> Mesh:
     if types is None or len(types) != len(size):
         got = "none" if types is None else len(types)
         raise fault(path, f"expected {len(size)} CELL_TYPES, one for each cell, got {got}")
-    return elements(positions, Cells(types, start, size, connectivity), path)
+    return mesh_of_cells(positions, MixedCells(types, start, size, connectivity), path)
 
 
 def _dtype(word: bytes, path: Path) -> str:
@@ -135,10 +135,10 @@ def _dtype(word: bytes, path: Path) -> str:
 
 
 def _read_sizes(
-    cursor: Cursor, count: int, total: int, what: str
+    cursor: Cursor, count: int, total: int, label: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells written as their size and then their points: start, size, connectivity."""
-    flat = cursor.take(total, "i4", what).astype(np.int64)
+    """Read cells written as size and points; return start, size, connectivity."""
+    flat = cursor.read(total, "i4", label).astype(np.int64)
     values, starts, at = flat.tolist(), [], 0
     for _ in range(count):
         if at >= total or values[at] < 0:
@@ -147,22 +147,22 @@ def _read_sizes(
         at += 1 + values[at]
     if len(starts) != count or at != total:
         raise fault(
-            cursor.path, f"expected {count} {what} in {total} numbers, got {len(starts)} in {at}"
+            cursor.path, f"expected {count} {label} in {total} numbers, got {len(starts)} in {at}"
         )
     start = np.array(starts, dtype=np.int64)
     return start, flat[start - 1], flat
 
 
 def _read_offsets(
-    cursor: Cursor, count: int, total: int, what: str
+    cursor: Cursor, count: int, total: int, label: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells as VTK 5 writes them, where each begins and then all points (count is one more)."""
+    """Read cells of VTK 5: `count` starts with the end of the last one, then all points."""
     arrays = []
     for name, length in ((b"OFFSETS", count), (b"CONNECTIVITY", total)):
-        found = cursor.section({name: 1})
-        if found is None:
-            raise fault(cursor.path, f"expected {name.decode()} in {what}, got none")
-        taken = cursor.take(length, _dtype(found[1], cursor.path), what)
-        arrays.append(taken.astype(np.int64))
+        section = cursor.find_section({name: 1})
+        if section is None:
+            raise fault(cursor.path, f"expected {name.decode()} in {label}, got none")
+        numbers = cursor.read(length, _dtype(section[1], cursor.path), label)
+        arrays.append(numbers.astype(np.int64))
     offsets, connectivity = arrays
     return offsets[:-1], np.diff(offsets), connectivity

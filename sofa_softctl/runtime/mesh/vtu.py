@@ -10,21 +10,21 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cells import Cells, elements
-from sofa_softctl.runtime.mesh.cursor import Path, fault, whole
+from sofa_softctl.runtime.mesh.cells import MixedCells, mesh_of_cells
+from sofa_softctl.runtime.mesh.cursor import Path, fault, parse_count
 from sofa_softctl.runtime.mesh.data_array import Decoder
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 
 def read_vtu(data: bytes, path: Path) -> Mesh:
-    """The mesh in a VTK XML file of type UnstructuredGrid, cells as in `cells.py`.
+    """Return the mesh in a VTK XML file of type UnstructuredGrid, cells as in `cells.py`.
 
-    SOFA's MeshVTKLoader understands the text form of one piece; the other encodings give what
-    VTK means by them. Coordinates in text are read as doubles, as SOFA does, whatever their type.
+    SOFA's MeshVTKLoader understands the text form of one piece; the other encodings are read as VTK
+    defines them. Coordinates in text are read as doubles, as SOFA does, whatever their type.
 
     Args:
         data: The bytes of the file.
-        path: Where they came from, for messages.
+        path: File of the bytes, for messages.
     """
     document, appended = _split_appended(data)
     try:
@@ -44,11 +44,11 @@ def read_vtu(data: bytes, path: Path) -> Mesh:
             f"expected one Piece, got {len(pieces)}",
             "SOFA reads one piece only: merge them, for example with ParaView's Merge Blocks.",
         )
-    return _read_piece(pieces[0], Decoder.of(root, appended, path), path)
+    return _read_piece(pieces[0], Decoder.from_root(root, appended, path), path)
 
 
 def _split_appended(data: bytes) -> tuple[bytes, bytes]:
-    """The document without its appended bytes, which need not be XML, and these bytes."""
+    """Return the document without its appended bytes, which need not be XML, and these bytes."""
     tag = data.find(b"<AppendedData")
     begin = data.find(b"_", data.find(b">", tag)) + 1
     end = data.rfind(b"</AppendedData>")
@@ -59,15 +59,15 @@ def _split_appended(data: bytes) -> tuple[bytes, bytes]:
 
 def _read_piece(piece: ElementTree.Element, decoder: Decoder, path: Path) -> Mesh:
     n_points, n_cells = (
-        whole(piece.get(name, "nothing").strip().encode(), name, path)
+        parse_count(piece.get(name, "nothing").strip().encode(), name, path)
         for name in ("NumberOfPoints", "NumberOfCells")
     )
-    points = decoder.array(piece.find("Points/DataArray"), "points", text_dtype="f8")
+    points = decoder.read_array(piece.find("Points/DataArray"), "points", text_dtype="f8")
     if len(points) != 3 * n_points:
         raise fault(path, f"expected {3 * n_points} coordinates of points, got {len(points)}")
-    arrays = {each.get("Name"): each for each in piece.findall("Cells/DataArray")}
+    arrays = {array.get("Name"): array for array in piece.findall("Cells/DataArray")}
     connectivity, offsets, types = (
-        decoder.array(arrays.get(name), name).astype(np.int64)
+        decoder.read_array(arrays.get(name), name).astype(np.int64)
         for name in ("connectivity", "offsets", "types")
     )
     if not len(offsets) == len(types) == n_cells:
@@ -76,5 +76,5 @@ def _read_piece(piece: ElementTree.Element, decoder: Decoder, path: Path) -> Mes
             f"expected {n_cells} offsets and types of cells, got {len(offsets)} and {len(types)}",
         )
     size = np.diff(offsets, prepend=0)
-    cells = Cells(types, offsets - size, size, connectivity)
-    return elements(points.reshape(-1, 3), cells, path)
+    cells = MixedCells(types, offsets - size, size, connectivity)
+    return mesh_of_cells(points.reshape(-1, 3), cells, path)

@@ -1,4 +1,4 @@
-"""The constraint system of one step: rows H, delta_free, W and the multipliers lambda."""
+"""Constraint system of a step: rows H, delta_free, W and the multipliers lambda."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sofa_softctl.runtime.simulation.system_matrix import mappings_above
 
 
 class ConstraintProblem(ConstraintSystem):
-    """Builds the rows of all Lagrangian constraints, and keeps W, delta_free and lambda."""
+    """Rows of all Lagrangian constraints of a scene, with W, delta_free and lambda."""
 
     def __init__(
         self,
@@ -31,26 +31,25 @@ class ConstraintProblem(ConstraintSystem):
         corrections: list[tuple[ConstraintCorrection, MechanicalSystem]],
     ) -> None:
         self.constraints: list[LagrangianConstraint] = [
-            entry
+            constraint
             for node in root.walk()
-            for entry in node.of("constraint")
-            if isinstance(entry, LagrangianConstraint)
+            for constraint in node.of("constraint")
+            if isinstance(constraint, LagrangianConstraint)
         ]
         self.systems = systems
         self.corrections = corrections
         self.contacts: Sequence[LagrangianConstraint] = []
-        """Constraints of this step alone; those of a node follow its other ones."""
+        """Constraints of this step only; they follow the other constraints of their node."""
         self._order = {id(node): number for number, node in enumerate(root.walk())}
-        self._places: dict[tuple[int, int], RowPullback | None] = {}
-        for entry in self.constraints:
-            if all(self._place_of(entry, state) is None for state in entry.states):
-                raise entry.state.fault(
-                    "holds constraints, but no time integrator (ODE solver) moves it."
-                )
-        self.forget()
+        self._pullbacks: dict[tuple[int, int], RowPullback | None] = {}
+        for constraint in self.constraints:
+            if all(self._pullback_of(constraint, state) is None for state in constraint.states):
+                problem = "holds constraints, but no time integrator (ODE solver) moves it."
+                raise constraint.state.fault(problem)
+        self.clear()
 
-    def forget(self) -> None:
-        """Be as before the first step: without rows."""
+    def clear(self) -> None:
+        """Remove all rows, as before the first step."""
         self.W = np.zeros((0, 0))
         self.delta_free = np.zeros(0)
         self.lam = np.zeros(0)
@@ -61,27 +60,27 @@ class ConstraintProblem(ConstraintSystem):
         """First row, state and entries of each constraint's part in this step."""
 
     def build(self, time: float) -> None:
-        """Rows, W and delta_free at the start-of-step position and the free motion."""
-        active = [entry for entry in self.constraints if _acts(entry, time)]
+        """Compute rows, W and delta_free at the start-of-step position and the free motion."""
+        active = [c for c in self.constraints if _acts(c, time)]
         active = sorted([*active, *self.contacts], key=self._order_of) if self.contacts else active
-        same = active == self.active
+        has_same_rows = active == self.active
         self.active = active
-        parts: dict[int, list[ConstraintBlock]] = {}
+        parts: dict[int, list[ConstraintPart]] = {}
         self.given = []
         count = 0
         for constraint in active:
             constraint.constraintIndex.set(count)
             for state, row, node, direction in constraint.parts():
-                place = self._place_of(constraint, state)
-                if place is None:
+                pullback = self._pullback_of(constraint, state)
+                if pullback is None:
                     continue  # an obstacle that nothing moves
-                same &= place.fits(row, node)
+                has_same_rows &= pullback.matches_last_pattern(row, node)
                 self.given.append((count, state, Entries(row, node, direction)))
-                part = ConstraintBlock(count, place, place.carry(direction))
-                parts.setdefault(id(place.system), []).append(part)
+                part = ConstraintPart(count, pullback, pullback.carry(direction))
+                parts.setdefault(id(pullback.system), []).append(part)
             count += constraint.row_count
-        if not same:
-            self._layouts = {key: RowLayout(found) for key, found in parts.items()}
+        if not has_same_rows:
+            self._layouts = {key: RowLayout(group) for key, group in parts.items()}
         if count != self.count:
             self.W = np.zeros((count, count))
             self.delta_free = np.zeros(count)
@@ -89,10 +88,9 @@ class ConstraintProblem(ConstraintSystem):
         self.W[:] = 0.0
         self.lam[:] = 0.0
         for system in self.systems:
-            found = parts.get(id(system))
-            if found:
+            if id(system) in parts:
                 layout = self._layouts[id(system)]
-                direction = layout.spread(found)
+                direction = layout.expand_directions(parts[id(system)])
                 if system.fixed.any():
                     direction = np.where(system.fixed[layout.node], 0.0, direction)
                 self.rows[id(system)] = ConstraintRows(count, layout.row, layout.node, direction)
@@ -103,23 +101,24 @@ class ConstraintProblem(ConstraintSystem):
             if rows is not None:
                 self.W += correction.delassus(rows, system.solver.position_factor)
         for constraint in self.active:
-            self.of(constraint, self.delta_free)[:] = constraint.violation()
+            self.rows_of(constraint, self.delta_free)[:] = constraint.violation()
 
-    def of(self, constraint: LagrangianConstraint, vector: np.ndarray) -> np.ndarray:
-        """The view of one constraint's rows in a vector of the problem."""
+    def rows_of(self, constraint: LagrangianConstraint, vector: np.ndarray) -> np.ndarray:
+        """Return the view of a constraint's rows in a vector of the problem."""
         start = constraint.constraintIndex.get()
         return vector[start : start + constraint.row_count]
 
     def store(self) -> None:
-        """Tell every constraint its multipliers and what they made of delta."""
+        """Store the multipliers and the resulting delta in every constraint."""
         delta = self.W @ self.lam + self.delta_free
         for constraint in self.active:
-            constraint.store(self.of(constraint, self.lam).copy(), self.of(constraint, delta))
+            lam = self.rows_of(constraint, self.lam).copy()
+            constraint.store(lam, self.rows_of(constraint, delta))
 
     def correct(self, h: float, *, by_velocity: bool = False) -> None:
-        """x = x_free + k A^-1 H^T lambda, v = v_free + l A^-1 H^T lambda, for each system.
+        """Set x = x_free + k A^-1 H^T lambda, v = v_free + l A^-1 H^T lambda, for each system.
 
-        k and l are the factors of each correction. By velocity x is moved by h v instead.
+        k and l are the factors of each correction. `by_velocity` moves x by h v instead.
         """
         for system in self.systems:
             rows = self.rows.get(id(system))
@@ -145,15 +144,15 @@ class ConstraintProblem(ConstraintSystem):
     def _order_of(self, constraint: LagrangianConstraint) -> int:
         return self._order[id(constraint._context)]
 
-    def _place_of(
+    def _pullback_of(
         self, constraint: LagrangianConstraint, state: MechanicalState
     ) -> RowPullback | None:
         key = (id(constraint), id(state))
-        if key not in self._places:
-            self._places[key] = self._place(state)
-        return self._places[key]
+        if key not in self._pullbacks:
+            self._pullbacks[key] = self._new_pullback(state)
+        return self._pullbacks[key]
 
-    def _place(self, state: MechanicalState) -> RowPullback | None:
+    def _new_pullback(self, state: MechanicalState) -> RowPullback | None:
         for system in self.systems:
             if id(state) in system.offset or id(state) in system.mapping_of:
                 return RowPullback(system, state)
@@ -161,31 +160,31 @@ class ConstraintProblem(ConstraintSystem):
 
 
 class RowPullback:
-    """J^T of the mappings between a constraint's state and the independent ones, by nodes.
+    """J^T of the mappings between a constraint's state and independent states, by nodes.
 
-    A constraint mostly names the same nodes as before: where they end up is then known. If all
-    mappings have constant weights, so are the weights of the directions; else (a body turns) the
-    directions are pulled through the mappings in every step.
+    The nodes of a constraint rarely change, so their nodes in the system are stored. If all
+    mappings have constant weights, the weights of the directions are constant; otherwise (a body
+    rotates) the mappings are applied to the directions in every step.
     """
 
     def __init__(self, system: MechanicalSystem, state: MechanicalState) -> None:
         self.system, self.state = system, state
-        self._constant = all(mapping.weighted for mapping in mappings_above(state, system))
-        self._given = (b"", b"")
+        self._constant = all(m.has_constant_weights for m in mappings_above(state, system))
+        self._last_pattern = (b"", b"")
         self._entries = (np.empty(0, dtype=int), np.empty(0, dtype=int))
         self.row = self.node = self.source = np.empty(0, dtype=int)
         self.weight = np.empty((0, 1))
 
-    def fits(self, row: np.ndarray, node: np.ndarray) -> bool:
-        """Whether entries on the constraint's state are those of the step before; learns new ones.
+    def matches_last_pattern(self, row: np.ndarray, node: np.ndarray) -> bool:
+        """Return True if rows and nodes on the state are unchanged; store a new pattern.
 
-        They become the entries `row`, `node` of the system, with `weight` times the direction of
-        the entry `source` of those that `carry` gives.
+        They become the entries `row`, `node` of the system, with `weight` times the direction
+        `source` in the result of `carry`.
         """
-        given = (row.tobytes(), node.tobytes())
-        if given == self._given:
+        pattern = (row.tobytes(), node.tobytes())
+        if pattern == self._last_pattern:
             return True
-        self._given, self._entries = given, (row, node)
+        self._last_pattern, self._entries = pattern, (row, node)
         if self._constant:
             ends = self._pull(Entries(np.arange(len(row)), node, np.ones((len(row), 1))))
             self.row, self.node = row[ends.row], ends.node
@@ -197,19 +196,19 @@ class RowPullback:
         return False
 
     def carry(self, direction: np.ndarray) -> np.ndarray:
-        """The directions of which `source` speaks: those given, or what they become in the system.
+        """Return the directions with the indices `source`: on the state, or in the system.
 
         Args:
-            direction: Of each entry on the constraint's state, shape (k, 3).
+            direction: Direction of each entry on the constraint's state, shape (k, 3).
         """
         return direction if self._constant else self._pull(Entries(*self._entries, direction))[2]
 
     def _pull(self, entries: Entries) -> Entries:
-        """Entries on the system from entries on the constraint's state."""
-        found = list(self._pulled(self.state, entries))
-        return Entries(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        """Return entries on the system for entries on the constraint's state."""
+        blocks = list(self._pull_through(self.state, entries))
+        return Entries(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
-    def _pulled(self, state: MechanicalState, entries: Entries) -> Iterator[Entries]:
+    def _pull_through(self, state: MechanicalState, entries: Entries) -> Iterator[Entries]:
         start = self.system.offset.get(id(state))
         if start is not None:
             yield entries._replace(node=entries.node + start)
@@ -219,39 +218,38 @@ class RowPullback:
             yield Entries(*(part[:0] for part in entries))
             return
         for driver, pulled in zip(mapping.drivers, mapping.pull(entries), strict=True):
-            yield from self._pulled(driver, pulled)
+            yield from self._pull_through(driver, pulled)
 
 
-class ConstraintBlock(NamedTuple):
-    """Rows of one constraint in a system."""
+class ConstraintPart(NamedTuple):
+    """Rows of a constraint in a system."""
 
     start: int
-    """Its first row."""
-    place: RowPullback
-    """Where its entries are in the system."""
+    """First row of the constraint."""
+    pullback: RowPullback
+    """Map of its entries to the system."""
     direction: np.ndarray
-    """Direction of each of its own entries, shape (n, 3)."""
+    """Direction of each entry, shape (n, 3); see `RowPullback.carry`."""
 
 
 class RowLayout:
-    """The entries of all constraints of a system, while only their directions change."""
+    """Entries of all constraints of a system, while only their directions change."""
 
-    def __init__(self, parts: list[ConstraintBlock]) -> None:
+    def __init__(self, parts: list[ConstraintPart]) -> None:
         first = np.cumsum([0, *(len(part.direction) for part in parts)])
-        self.row = np.concatenate([part.place.row + part.start for part in parts])
-        self.node = np.concatenate([part.place.node for part in parts])
+        self.row = np.concatenate([part.pullback.row + part.start for part in parts])
+        self.node = np.concatenate([part.pullback.node for part in parts])
         self.source = np.concatenate(
-            [part.place.source + k for k, part in zip(first[:-1], parts, strict=True)]
+            [part.pullback.source + k for k, part in zip(first[:-1], parts, strict=True)]
         )
-        self.weight = np.concatenate([part.place.weight for part in parts])
+        self.weight = np.concatenate([part.pullback.weight for part in parts])
 
-    def spread(self, parts: list[ConstraintBlock]) -> np.ndarray:
-        """Direction of every entry, shape (k, 3)."""
-        given = np.concatenate([part.direction for part in parts])
-        spread: np.ndarray = given[self.source] * self.weight
-        return spread
+    def expand_directions(self, parts: list[ConstraintPart]) -> np.ndarray:
+        """Return the direction of every entry, shape (k, 3)."""
+        directions = np.concatenate([part.direction for part in parts])
+        return np.asarray(directions[self.source] * self.weight)
 
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:
     end = constraint.endTime.get()
-    return end < 0.0 or time < end or keeps_sofa_defects()  # SOFA asks none
+    return end < 0.0 or time < end or keeps_sofa_defects()  # SOFA does not check it

@@ -18,17 +18,17 @@ from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.timer import Clock
 from sofa_softctl.runtime.simulation.outer_forces import OuterForces
-from sofa_softctl.runtime.simulation.system import GraphSystem, place_follower, put_in_place
+from sofa_softctl.runtime.simulation.system import GraphSystem, apply_projections, place_follower
 
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
 """Categories of components that take part in a step only after their init()."""
 
 
 class SteppingLoop(AnimationLoop):
-    """A loop over the mechanical systems of its graph, which it finds again when that changed."""
+    """Loop over the mechanical systems of its graph, which it finds again after changes."""
 
     integrates: ClassVar[bool] = False
-    """Whether it integrates in place: springs act from outside, Lagrangian constraints do not."""
+    """Whether it integrates in place: outer springs act, Lagrangian constraints do not."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)
@@ -41,12 +41,12 @@ class SteppingLoop(AnimationLoop):
 
     @property
     def root(self) -> Node:
-        """The root of the graph."""
+        """Root of the graph."""
         assert self._context is not None
         return self._context.getRoot()
 
     def prepare(self) -> None:
-        """Find the systems, hand them to their solvers, and place mapped states."""
+        """Find the systems, attach their solvers, and compute mapped states."""
         root = self.root
         self._check_initialised()
         self.systems = []
@@ -60,27 +60,27 @@ class SteppingLoop(AnimationLoop):
         self._find_unmoved()
         self.outer = OuterForces(self.root, self.systems, self.integrates)
         if self.integrates:
-            self._say_idle_constraints()
+            self._warn_idle_constraints()
         self.projective = [e for node in root.walk() for e in node.of("projective constraint")]
         if self._version < 0:  # once, at init
-            put_in_place(self.projective)
+            apply_projections(self.projective)
         self.propagate()
         self.pipelines: list[ContactDetection] = []
-        for entry in root.of("collision pipeline"):
-            assert isinstance(entry, ContactDetection)
-            entry.prepare()
-            self.pipelines.append(entry)
+        for pipeline in root.of("collision pipeline"):
+            assert isinstance(pipeline, ContactDetection)
+            pipeline.prepare()
+            self.pipelines.append(pipeline)
         self._version = root.version
-        self._push()
+        self._update_penalties()
 
     def settle(self) -> None:
-        """After the integrators: projective constraints, then mapped states; outer forces end."""
-        put_in_place(self.projective)
+        """Apply projective constraints, then compute mapped states, and clear outer forces."""
+        apply_projections(self.projective)
         self.propagate()
         self.outer.clear()
 
     def propagate(self) -> None:
-        """Place mapped states where the independent ones say."""
+        """Compute mapped states from independent states."""
         for system in self.systems:
             system.propagate()
         for mapping in self.unmoved_mappings:
@@ -90,15 +90,15 @@ class SteppingLoop(AnimationLoop):
         for system in self.systems:
             if not any(node is solver._context for node in system.nodes):
                 continue
-            other = system.solver.describe()
+            first = system.solver.describe()
             if system.solver._context is solver._context:
                 problem = (
-                    f"does nothing: {other} is in its node. SOFA steps with each of them, so that "
+                    f"does nothing: {first} is in its node. SOFA steps with each of them, so that "
                     "all moves twice as far. Remove one."
                 )
             else:
                 problem = (
-                    f"does nothing (in SOFA neither): {other} above it moves all that is below. "
+                    f"does nothing (in SOFA neither): {first} above it moves all that is below. "
                     "Remove one of them, or put their nodes beside each other."
                 )
             complain(solver, solver.fault(problem))
@@ -106,7 +106,7 @@ class SteppingLoop(AnimationLoop):
         return False
 
     def _find_unmoved(self) -> None:
-        """States that no integrator moves, such as obstacles, and what follows them alone."""
+        """Find the states that no integrator moves, such as obstacles, and their followers."""
         moved = {id(state) for system in self.systems for state in system.all_states}
         self.unmoved: list[MechanicalState] = []
         self.unmoved_mappings: list[Mapping] = []
@@ -119,8 +119,8 @@ class SteppingLoop(AnimationLoop):
         for system in self.systems:
             system.check_drivers(moved)
 
-    def _say_idle_constraints(self) -> None:
-        idle = [entry for node in self.root.walk() for entry in node.of("constraint")]
+    def _warn_idle_constraints(self) -> None:
+        idle = [constraint for node in self.root.walk() for constraint in node.of("constraint")]
         if idle:
             message.warning(
                 idle[0],
@@ -138,28 +138,28 @@ class SteppingLoop(AnimationLoop):
                     )
 
     def collide(self) -> None:
-        """Find contacts, in the positions at the start of the step."""
+        """Detect contacts at the positions at the start of the step."""
         self.root.send(Event("CollisionBeginEvent"))
         for pipeline in self.pipelines:
             pipeline.detect()
-        self._push()
+        self._update_penalties()
         self.root.send(Event("CollisionEndEvent"))
 
-    def _push(self) -> None:
-        """Let the contacts act that push like springs, and no longer those of the step before."""
-        found = [entry for pipeline in self.pipelines for entry in pipeline.penalties]
-        if not found and not self._pushing:
+    def _update_penalties(self) -> None:
+        """Replace the penalty contacts of the last step by the present ones."""
+        penalties = [field for pipeline in self.pipelines for field in pipeline.penalties]
+        if not penalties and not self._pushing:
             return
-        self._pushing = bool(found)
-        left = found
+        self._pushing = bool(penalties)
+        outer = penalties
         for system in self.systems:
             nodes = set(map(id, system.nodes))
-            system.push([entry for entry in found if id(entry._context) in nodes])
-            left = [entry for entry in left if id(entry._context) not in nodes]
-        self.outer.push(left)
+            system.push([field for field in penalties if id(field._context) in nodes])
+            outer = [field for field in outer if id(field._context) not in nodes]
+        self.outer.push(outer)
 
     def begin(self, h: float) -> None:
-        """Start a step: time still that of its beginning."""
+        """Start a step, before time advances."""
         self.clock.start()
         if self.root.version != self._version:
             self.prepare()
@@ -186,7 +186,7 @@ class SteppingLoop(AnimationLoop):
         self.clock.lap("controllers")
 
     def check_free_motion(self) -> None:
-        """DivergedError before a NaN of the free motion reaches rows, solvers and controllers."""
+        """Raise a DivergedError before NaN of the free motion reaches rows and controllers."""
         for system in self.systems:
             if not np.isfinite(system.v_free).all():
                 self._raise_diverged(system, ("position", "velocity", "free_velocity"))
@@ -200,6 +200,6 @@ class SteppingLoop(AnimationLoop):
     def _raise_diverged(self, system: GraphSystem, names: tuple[str, ...]) -> None:
         for state in system.states:
             vectors = [state._data[name].get() for name in names]
-            bad = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)
-            if bad.any():
-                raise DivergedError.of(state.describe(), *self._step, bad)
+            is_diverged = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)
+            if is_diverged.any():
+                raise DivergedError.of(state.describe(), *self._step, is_diverged)

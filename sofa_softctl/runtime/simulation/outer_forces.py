@@ -1,4 +1,4 @@
-"""Masses, forces and constraints that are in the part of no time integrator."""
+"""Masses, forces and constraints that are below no time integrator."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sofa_softctl.runtime.simulation.system import GraphSystem
 
 
 class OuterForces:
-    """Forces from outside, for one step: springs above the integrators of the bodies they join.
+    """Forces of springs above the integrators of the bodies that they join, in a step.
 
-    They act as SOFA's do: at the start of the step, as constant forces of which no matrix knows.
-    What else an integrator does not reach, since it is not in its node or below, has no effect,
-    in SOFA too; here it is a fault.
+    As in SOFA they act at the start of the step, as constant forces without a matrix. Other
+    components that are not in an integrator's node or below have no effect, also in SOFA; here it
+    is a fault.
 
     Args:
         root: Root of the graph.
-        systems: Those of its integrators.
-        act: Whether the loop lets springs act so; a FreeMotionAnimationLoop does not.
+        systems: Systems of its integrators.
+        act: Outer springs act in the loop; not in a FreeMotionAnimationLoop.
     """
 
     def __init__(self, root: Node, systems: Sequence[GraphSystem], act: bool) -> None:
@@ -33,37 +33,38 @@ class OuterForces:
         self._mover = {id(state): system for system in systems for state in system.all_states}
         self.states: list[Any] = [state for node in nodes for state in node.of("state")]
         self.fields: list[ForceField] = []
-        """The springs that act."""
+        """Outer springs that act."""
         self._contacts: list[ForceField] = []
-        self._said = False
-        reached = {id(entry): system for system in systems for entry in _parts(system)}
+        self._has_warned = False
+        reached = {id(part): system for system in systems for part in _contents(system)}
         for node in nodes:
             for category in ("mass", "force field", "projective constraint"):
-                for entry in node.of(category):
-                    self._judge(entry, reached.get(id(entry)))
+                for component in node.of(category):
+                    self._check_component(component, reached.get(id(component)))
 
-    def _judge(self, entry: Any, system: GraphSystem | None) -> None:
-        """Let it act, or say that it does not."""
-        mover = self._mover.get(id(entry.state))
-        if isinstance(entry, ProjectiveConstraint):
-            moves = type(entry).project_position is not ProjectiveConstraint.project_position
+    def _check_component(self, part: Any, system: GraphSystem | None) -> None:
+        """Add an outer spring, or complain of a component without effect."""
+        mover = self._mover.get(id(part.state))
+        if isinstance(part, ProjectiveConstraint):
+            moves = type(part).project_position is not ProjectiveConstraint.project_position
             if mover is not system and mover is not None and not moves:
-                complain(entry, entry.fault(_out_of_reach(entry, mover)))
+                complain(part, part.fault(_explain_unreached(part, mover)))
         elif system is not None:
             if mover is not system:
-                complain(entry, entry.fault(_out_of_reach(entry, mover)))
-        elif isinstance(entry, ForceField) and entry.acts_alone and any(map(self._of, _on(entry))):
-            self._judge_springs(entry)
+                complain(part, part.fault(_explain_unreached(part, mover)))
+        elif isinstance(part, ForceField) and part.acts_alone and self._has_mover(part):
+            self._add_springs(part)
         else:
-            complain(entry, entry.fault(_out_of_reach(entry, mover)))
+            complain(part, part.fault(_explain_unreached(part, mover)))
 
-    def _of(self, state: MechanicalState) -> GraphSystem | None:
-        return self._mover.get(id(state))
+    def _has_mover(self, field: ForceField) -> bool:
+        return any(id(state) in self._mover for state in _states_of(field))
 
-    def _judge_springs(self, entry: ForceField) -> None:
-        solvers = [mover.solver for state in _on(entry) if (mover := self._of(state))]
-        place = self._order[id(entry._context)]
-        early = [solver for solver in solvers if self._order[id(solver._context)] < place]
+    def _add_springs(self, field: ForceField) -> None:
+        movers = [self._mover.get(id(state)) for state in _states_of(field)]
+        solvers = [mover.solver for mover in movers if mover is not None]
+        position = self._order[id(field._context)]
+        early = [solver for solver in solvers if self._order[id(solver._context)] < position]
         if not self._act:
             problem = (
                 "has no time integrator in its node or above, and so does nothing under "
@@ -75,43 +76,43 @@ class OuterForces:
                 "put it into a node above the integrators."
             )
         else:
-            self.fields.append(entry)
+            self.fields.append(field)
             return
-        complain(entry, entry.fault(problem))
+        complain(field, field.fault(problem))
 
     def push(self, contacts: Sequence[ForceField]) -> None:
-        """Exchange the contacts of a step that push like springs."""
-        found = [entry for entry in contacts if any(map(self._of, _on(entry)))]
-        self._contacts = found if self._act else []
-        if found and not self._act and not self._said:
-            self._said = True
+        """Replace the penalty contacts of a step."""
+        outer = [field for field in contacts if self._has_mover(field)]
+        self._contacts = outer if self._act else []
+        if outer and not self._act and not self._has_warned:
+            self._has_warned = True
             message.warning(
-                found[0],
-                f"{found[0].describe()} does nothing under FreeMotionAnimationLoop (in SOFA "
+                outer[0],
+                f"{outer[0].describe()} does nothing under FreeMotionAnimationLoop (in SOFA "
                 "neither): it pushes by penalty, and stands above the integrators. Set "
                 "response='FrictionContactConstraint' on the CollisionResponse.",
             )
 
     def act(self) -> None:
-        """Add the springs' forces to the externalForce of what they join."""
+        """Add the springs' forces to the externalForce of the states that they join."""
         for field in [*self.fields, *self._contacts]:
-            joint, targets = field.joint(), [state.outer_force() for state in _on(field)]
+            joint, targets = field.joint(), [state.outer_force() for state in _states_of(field)]
             if joint is None:
                 field.add_force(targets[0])
                 continue
-            both = field.state.force.get()
-            both[:] = 0.0
-            field.add_force(both)
-            joint.add_jt_to(both, targets)
+            force = field.state.force.get()
+            force[:] = 0.0
+            field.add_force(force)
+            joint.add_jt_to(force, targets)
 
     def refuse(self, purpose: str) -> None:
-        """Check that no force acts from outside.
+        """Check that no outer force acts.
 
         Args:
-            purpose: What does not know of such forces, for the message: "equilibria".
+            purpose: Feature without outer forces, for the message: "equilibria".
 
         Raises:
-            SceneError: One does.
+            SceneError: An outer force acts.
         """
         for field in [*self.fields, *self._contacts]:
             raise field.fault(
@@ -126,28 +127,28 @@ class OuterForces:
                 )
 
     def clear(self) -> None:
-        """End what acted in this step."""
+        """Clear the outer forces of this step."""
         for state in self.states:
             state.clear_outer_force()
 
 
-def _parts(system: GraphSystem) -> list[Any]:
+def _contents(system: GraphSystem) -> list[Any]:
     return [*system.masses, *system.force_fields, *system.projective]
 
 
-def _on(field: ForceField) -> list[MechanicalState]:
-    """The states on which a force field acts: two, or one."""
+def _states_of(field: ForceField) -> list[MechanicalState]:
+    """Return the states on which a force field acts: two, or one."""
     joint = field.joint()
     return [field.state] if joint is None else joint.drivers
 
 
-def _out_of_reach(entry: Any, mover: GraphSystem | None) -> str:
+def _explain_unreached(component: Any, mover: GraphSystem | None) -> str:
     if mover is None:
         return (
-            f"acts on {entry.state.describe()}, but no time integrator moves it: add an "
+            f"acts on {component.state.describe()}, but no time integrator moves it: add an "
             "EulerImplicitSolver and a SparseLDLSolver to its node or above."
         )
     return (
-        f"acts on {entry.state.describe()}, but is not below {mover.solver.describe()}, which "
+        f"acts on {component.state.describe()}, but is not below {mover.solver.describe()}, which "
         "moves it, and has no effect: put it into that integrator's node or below."
     )

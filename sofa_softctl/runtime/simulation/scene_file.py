@@ -1,4 +1,4 @@
-"""Files that hold a scene: Python with createScene(root), or XML."""
+"""Scene files: Python with createScene(root), or XML."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ XML = (".scn", ".xml")
 
 
 def import_scene(path: str | Path) -> ModuleType:
-    """The module of a scene file; its folder is on the path from then on, as in runSofa.
+    """Import the module of a scene file, and add its folder to the path, as runSofa.
 
     Its createScene works in its folder. An XML scene is a module with a createScene, too.
 
     Raises:
-        SceneError: there is no such file, or it has no createScene(root).
-        Exception: whatever the file itself raises.
+        SceneError: The file does not exist, or has no createScene(root).
+        Exception: Any error of the file itself.
     """
-    given, path = path, Path(os.path.abspath(path))
+    name, path = path, Path(os.path.abspath(path))
     if not path.is_file():
         if path.is_dir():
-            raise SceneError(f"'{given}' is a folder. Name the scene file in it: Python, FILE.py.")
+            raise SceneError(f"'{name}' is a folder. Name the scene file in it: Python, FILE.py.")
         close = files_like(path, (*PYTHON, *XML))
-        hint = f" Did you mean '{Path(given).parent / close[0]}'?" if close else ""
-        raise SceneError(f"There is no scene file '{given}'.{hint}")
+        hint = f" Did you mean '{Path(name).parent / close[0]}'?" if close else ""
+        raise SceneError(f"There is no scene file '{name}'.{hint}")
     if path.suffix.lower() in XML:
         return _xml_module(path)
     if path.suffix.lower() not in PYTHON:
         raise SceneError(
-            f"'{given}' is no scene: Python (.py, .pyscn) with createScene(root), or XML (.scn, "
+            f"'{name}' is no scene: Python (.py, .pyscn) with createScene(root), or XML (.scn, "
             ".xml)."
         )
     with in_folder(path.parent):
         module: Any = _import(path)
     if not callable(getattr(module, "createScene", None)):
         old = " createGraph is that of SofaPython 2." if hasattr(module, "createGraph") else ""
-        raise SceneError(f"'{given}' has no function createScene(root).{old}")
+        raise SceneError(f"'{name}' has no function createScene(root).{old}")
     module.createScene = from_its_folder(module.createScene, path)
     return module
 

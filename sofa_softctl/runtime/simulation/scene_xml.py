@@ -1,8 +1,8 @@
 """XML scenes (.scn, .xml): `<Node name="arm"><MechanicalObject position="0 0 0"/></Node>`.
 
-As SOFA reads them: objects and nodes are made in the order of the file, unnamed objects are called
-by their class and a number, `<include href="..."/>` puts in the content of another file, as does an
-element whose class no component has, such as `<BoxConstraint>`: see `parts_of`.
+As in SOFA, objects and nodes are created in the order of the file, unnamed objects get their class
+and a number as name, `<include href="..."/>` inserts the content of another file, as does an
+element whose class is not a component, such as `<BoxConstraint>`: see `parts_of`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from xml.parsers import expat
 from sofa_softctl.base.source_line import at_line, describe, scene_line
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core import factory
-from sofa_softctl.runtime.core.node import DEEPEST, Node
+from sofa_softctl.runtime.core.node import DEPTH_MAX, Node
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.repository import in_folder, path_near
@@ -26,47 +26,46 @@ _TAG = re.compile(rb"<\w(?:[^\"'<>]|\"[^\"]*\"|'[^']*')*>")
 _VALUE = re.compile(rb"\"[^\"]*\"|'[^']*'")
 _AMPERSAND = re.compile(rb"&(?!#?\w+;)")
 _GROUPS = ("Group", "_Group_")
-"""Names of an included root of which only the content counts."""
+"""Names of included roots whose content replaces them."""
 _MERGED = "_Merge_"
-"""Name of an included root that is merged into the node around it."""
+"""Name of included roots that are merged into the node around them."""
 _SPECIAL = (*_GROUPS, _MERGED)
 _DISABLED = ("_", "NO")
-"""What attributes begin with that scenes have disabled."""
+"""Prefixes of disabled attributes."""
 
 
 @dataclass
 class Element:
-    """One element of a file, before anything is made of it."""
+    """Element of a file, before its objects are created."""
 
     kind: str
     """Class of the component; 'Node' for a node."""
     name: str
-    """Its name; empty where it has none."""
+    """Name, or ""."""
     values: dict[str, str]
-    """Its other attributes."""
+    """Other attributes."""
     file: Path
-    """The file."""
+    """File of the element."""
     line: int
-    """Line in it."""
+    """Line in the file."""
     children: list[Element] = field(default_factory=list)
     replaced: dict[str, str] = field(default_factory=dict)
-    """Values that an include gives in place of its own."""
+    """Values of an include that replace values of the element."""
     starts_file: bool = False
-    """Whether it is the root of a file: paths within are relative to that file's folder."""
+    """Whether it is the root of a file, to whose folder paths are relative."""
 
 
 def read_xml(path: Path) -> Element:
-    """The elements of an XML scene, with what it includes.
+    """Return the elements of an XML scene, with included files.
 
     Raises:
-        SceneError: a file is not there, or no XML, or does not start with a node, or includes
-            itself.
+        SceneError: A file is missing or not XML, does not start with a node, or includes itself.
     """
     path = path.resolve()
     root = _parse(path)
     if root.kind != "Node":
-        where = describe((str(path), root.line))
-        raise SceneError(f"{where}: it starts with <{root.kind}>; a scene starts with <Node>.")
+        line = describe((str(path), root.line))
+        raise SceneError(f"{line}: it starts with <{root.kind}>; a scene starts with <Node>.")
     return _with_includes(root, (path,))
 
 
@@ -89,10 +88,10 @@ def _parse(path: Path) -> Element:
     try:
         parser.Parse(content.strip(), True)
     except expat.ExpatError as error:
-        where, ended = describe((str(path), skipped + error.lineno)), stack == [outer]
-        if not (ended and outer.children):
-            raise SceneError(f"{where}: no XML: {expat.ErrorString(error.code)}.") from error
-        unread = SceneError(f"{where}: the root node ends before this line, the rest is not read.")
+        line, has_ended = describe((str(path), skipped + error.lineno)), stack == [outer]
+        if not (has_ended and outer.children):
+            raise SceneError(f"{line}: no XML: {expat.ErrorString(error.code)}.") from error
+        unread = SceneError(f"{line}: the root node ends before this line, the rest is not read.")
         complain(path.name, unread)
     (root,) = outer.children
     root.starts_file = True
@@ -100,16 +99,15 @@ def _parse(path: Path) -> Element:
 
 
 def _as_xml(content: bytes) -> bytes:
-    """The text of a file in XML's strict form; its lines stay where they are.
+    """Return the text of a file in XML's strict form, with the same lines.
 
-    SOFA takes what XML forbids: '--' in comments, '<' and '&' in values, values without a space
-    after them.
+    SOFA accepts '--' in comments, '<' and '&' in values, and values without a space after them.
     """
-    content = _COMMENT.sub(lambda found: b"\n" * found[0].count(b"\n"), content)
-    return _TAG.sub(lambda tag: _VALUE.sub(_escaped, tag[0]), content)
+    content = _COMMENT.sub(lambda comment: b"\n" * comment[0].count(b"\n"), content)
+    return _TAG.sub(lambda tag: _VALUE.sub(_escape, tag[0]), content)
 
 
-def _escaped(value: re.Match[bytes]) -> bytes:
+def _escape(value: re.Match[bytes]) -> bytes:
     return _AMPERSAND.sub(b"&amp;", value[0].replace(b"<", b"&lt;")) + b" "
 
 
@@ -122,8 +120,8 @@ def _element(tag: str, attributes: dict[str, str], path: Path, line: int) -> Ele
     return Element(kind, name, values, path, line)
 
 
-def _put(parent: Element, child: Element) -> None:
-    """Add an element to one, as the name of an included one says."""
+def _add_child(parent: Element, child: Element) -> None:
+    """Add a child to an element; a special name of an included root adds or merges its content."""
     if child.starts_file and child.name in _GROUPS:
         parent.children += child.children
     elif child.starts_file and child.name == _MERGED:
@@ -132,92 +130,91 @@ def _put(parent: Element, child: Element) -> None:
         parent.children.append(child)
 
 
-def _merge(into: Element, other: Element) -> None:
-    into.values.update(other.values)
-    for child in other.children:
-        same = (e for e in into.children if e.name and (e.kind, e.name) == (child.kind, child.name))
-        found = next(same, None)
-        if found is None:
-            into.children.append(child)
+def _merge(target: Element, source: Element) -> None:
+    target.values.update(source.values)
+    for child in source.children:
+        twin = (child.kind, child.name)
+        match = next((e for e in target.children if e.name and (e.kind, e.name) == twin), None)
+        if match is None:
+            target.children.append(child)
         else:
-            _merge(found, child)
+            _merge(match, child)
 
 
 def _with_includes(element: Element, files: tuple[Path, ...], depth: int = 0) -> Element:
-    """The same element, in which included files stand in place of <include>.
+    """Replace <include> in an element by the included files, and return it.
 
     Args:
-        element: One of the last of the files.
-        files: The files, each of which includes the next.
-        depth: Elements around it in its file.
+        element: An element of the last file.
+        files: Files, each of which includes the next.
+        depth: Number of elements around it in its file.
     """
-    if depth > DEEPEST:
-        where = describe((str(element.file), element.line))
-        raise SceneError(f"{where}: nodes are nested more than {DEEPEST} deep.")
+    if depth > DEPTH_MAX:
+        line = describe((str(element.file), element.line))
+        raise SceneError(f"{line}: nodes are nested more than {DEPTH_MAX} deep.")
     children, element.children = element.children, []
     for child in children:
         if child.kind == "include":
-            _put(element, _included(child, files))
+            _add_child(element, _include(child, files))
         elif child.kind != "Node" and (file := file_of(child.kind, child.file)):
             child.values["href"] = str(file)
-            _put(element, _included(child, files))
+            _add_child(element, _include(child, files))
         elif parts := parts_of(child.kind):
-            _put(element, _group(child, parts))
+            _add_child(element, _group(child, parts))
         else:
-            _put(element, _with_includes(child, files, depth + 1))
+            _add_child(element, _with_includes(child, files, depth + 1))
     return element
 
 
-def _included(include: Element, files: tuple[Path, ...]) -> Element:
-    """The root of an included file, with the include's attributes in place of its own."""
-    where = describe((str(include.file), include.line))
+def _include(include: Element, files: tuple[Path, ...]) -> Element:
+    """Return the root of an included file, with attributes replaced by the include's."""
+    line = describe((str(include.file), include.line))
     name = include.values.pop("href", "")
-    found = path_near(name, include.file)
-    if not name or not found.is_file():
-        raise SceneError(f"{where}: <include> of '{name}': there is no such file.")
-    found = found.resolve()
-    if found in files:
-        circle = (*files[files.index(found) :], found)
+    target = path_near(name, include.file)
+    if not name or not target.is_file():
+        raise SceneError(f"{line}: <include> of '{name}': there is no such file.")
+    target = target.resolve()
+    if target in files:
+        circle = (*files[files.index(target) :], target)
         chain = " includes ".join(f"'{file.name}'" for file in circle)
-        raise SceneError(f"{where}: '{found.name}' includes itself: {chain}.")
-    root = _with_includes(_parse(found), (*files, found))
+        raise SceneError(f"{line}: '{target.name}' includes itself: {chain}.")
+    root = _with_includes(_parse(target), (*files, target))
     if root.name not in _SPECIAL or include.name in _SPECIAL:
         root.name = include.name or root.name
-    _take_over(root, include)
+    _replace_attributes(root, include)
     return root
 
 
 def _group(element: Element, parts: Parts) -> Element:
-    """The components that an element stands for, with its attributes in place of their own."""
+    """Return the components of an element, with attributes replaced by the element's."""
     group = Element("Node", _GROUPS[0], {}, element.file, element.line, starts_file=True)
     for kind, values in parts.items():
-        own = dict(values)
-        name = own.pop("name", "")
-        group.children.append(Element(kind, name, own, element.file, element.line))
-    _take_over(group, element)
+        attributes = dict(values)
+        name = attributes.pop("name", "")
+        group.children.append(Element(kind, name, attributes, element.file, element.line))
+    _replace_attributes(group, element)
     return group
 
 
-def _take_over(root: Element, include: Element) -> None:
-    """Put the attributes of an include in place of those of what it includes."""
+def _replace_attributes(root: Element, include: Element) -> None:
+    """Replace attributes of the included elements by the attributes of the include."""
     unused = []
     for attribute, value in include.values.items():
         owner, mark, data = attribute.rpartition("__")
-        used = _replace(root, data if mark else attribute, value, owner)
-        if not (used or attribute.startswith(_DISABLED)):
+        count = _replace(root, data if mark else attribute, value, owner)
+        if not (count or attribute.startswith(_DISABLED)):
             unused.append(f"'{attribute}'")
     if unused:
-        where = describe((str(include.file), include.line))
+        line = describe((str(include.file), include.line))
         names = ", ".join(unused)
-        problem = SceneError(f"{where}: <{include.kind}> has {names}, which nothing in it has.")
+        problem = SceneError(f"{line}: <{include.kind}> has {names}, which nothing in it has.")
         complain(include.file.name, problem)
 
 
 def _replace(element: Element, attribute: str, value: str, name: str) -> int:
-    """Give a value to what has that attribute already, everywhere or in elements of a name.
+    """Replace an attribute in all elements that have it, or of a name; return their number.
 
-    Returns:
-        How many there are. Elements of a name have a `type`, their class, and a `name` as well.
+    Elements of a name also have the attributes `type`, their class, and `name`.
     """
     count = sum(_replace(child, attribute, value, name) for child in element.children)
     if name and element.name != name:
@@ -234,10 +231,10 @@ def _replace(element: Element, attribute: str, value: str, name: str) -> int:
 
 
 def fill_root(root: Any, element: Element) -> Any:
-    """Make a scene's graph below a root, which gets the attributes of the first node.
+    """Create a scene's graph below a root, which gets the attributes of the first node.
 
     Raises:
-        SceneError: a component does not exist, or does not take its values.
+        SceneError: A component does not exist, or does not accept its values.
     """
     with at_line((str(element.file), element.line)):
         if element.name:
@@ -259,7 +256,7 @@ def _assign(node: Any, element: Element) -> None:
 
 
 def _values(element: Element) -> dict[str, str]:
-    """Attributes, without those that scenes disable by a prefix."""
+    """Return the attributes that are not disabled by a prefix."""
     values = element.values | {
         name: value for name, value in element.replaced.items() if name in element.values
     }
@@ -287,25 +284,25 @@ def _fill(node: Any, element: Element) -> None:
 def _add(node: Any, kind: str, name: str, values: dict[str, str]) -> None:
     try:
         node.addObject(kind, name=name, **values)
-    except (ValueError, TypeError) as error:  # of a real SOFA, whose own reader goes on
+    except (ValueError, TypeError) as error:  # in a real SOFA, whose own reader continues
         if isinstance(node, Node):
             raise
-        place, reason = describe(scene_line()), str(error).partition("\n")[0].strip()
-        message.warning(node, f"{place}: SOFA goes on without the {kind} '{name}': {reason}")
+        line, reason = describe(scene_line()), str(error).partition("\n")[0].strip()
+        message.warning(node, f"{line}: SOFA goes on without the {kind} '{name}': {reason}")
 
 
-# An element that stands for several components, such as <BoxConstraint>, is a file in SOFA: one of
-# class X that no component has is <include> of Objects/X.xml.
+# Elements for several components, such as <BoxConstraint>, are files in SOFA: an element X that is
+# not a component is an <include> of Objects/X.xml.
 
 Parts = dict[str, dict[str, str]]
-"""Values of each component by its class; of the element's attributes those count that are here."""
+"""Values of each component by its class; the element can only replace these attributes."""
 
 _IMPLICIT: Parts = {
     "EulerImplicitSolver": {"rayleighStiffness": "0.1", "rayleighMass": "0.1", "vdamping": "0"},
     "CGLinearSolver": {"iterations": "25", "tolerance": "1e-5", "threshold": "1e-5"},
 }
 _FIXED: Parts = {"FixedProjectiveConstraint": {"indices": "@[-1].indices"}}
-KNOWN: dict[str, Parts] = {
+EXPANSIONS: dict[str, Parts] = {
     "BoxConstraint": {
         "BoxROI": {"name": "box_roi", "box": "0 0 0 1 1 1", "drawBoxes": "0"},
         **_FIXED,
@@ -317,17 +314,17 @@ KNOWN: dict[str, Parts] = {
     "CGImplicit": _IMPLICIT,
     "CGImplicitSolver": _IMPLICIT,
 }
-"""Those of SOFA's own files that its examples use, for when no SOFA is there."""
+"""Content of SOFA's files for its examples, if SOFA is not installed."""
 
 
 def file_of(kind: str, scene: Path) -> Path | None:
-    """The file that an element of that class includes, beside the scene or where the data are."""
+    """Return the file for an element of that class, next to the scene or on the data paths."""
     if not kind.isidentifier() or factory.find(kind) is not None:
         return None
-    found = path_near(f"Objects/{kind}.xml", scene)
-    return found if found.is_file() else None
+    file = path_near(f"Objects/{kind}.xml", scene)
+    return file if file.is_file() else None
 
 
 def parts_of(kind: str) -> Parts:
-    """The components that an element of that class stands for; none where it is one."""
-    return {} if factory.find(kind) is not None else KNOWN.get(kind, {})
+    """Return the components of an element of that class, or {} if it is a component itself."""
+    return {} if factory.find(kind) is not None else EXPANSIONS.get(kind, {})

@@ -16,20 +16,20 @@ from sofa_softctl.runtime.core.scripted import Controller
 from sofa_softctl.runtime.kernels.cholesky.blas import one_blas_thread
 from sofa_softctl.runtime.simulation.scene_file import import_scene
 
-KEPT_BYTES = 2**25 - 2**16
-"""Size up to which freed arrays are kept for later ones: near the largest threshold of glibc."""
+REUSED_BYTES_MAX = 2**25 - 2**16
+"""Size of freed arrays that glibc reuses [bytes], near its largest threshold."""
 
 
 def init(root: Node) -> None:
     """Initialise the graph: parents before children, objects in order of addition; then upward.
 
     Raises:
-        LinkError: a link leads nowhere.
-        SceneError: something that the simulation needs is missing or does not fit.
+        LinkError: The target of a link does not exist.
+        SceneError: Something that the simulation needs is missing or does not fit.
     """
     # Until a block of such a size was freed, glibc returns large arrays to the system and asks for
     # them again, page by page: a tenth of a step with sparse matrices.
-    np.empty(KEPT_BYTES, dtype=np.uint8)
+    np.empty(REUSED_BYTES_MAX, dtype=np.uint8)
     if not root.of("animation loop"):
         root.addObject("DefaultAnimationLoop", name="DefaultAnimationLoop")
     root.inherit()
@@ -52,34 +52,34 @@ initRoot = init
 
 
 def animate(root: Node, dt: float = 0.0) -> None:
-    """One step of length dt; the root's own dt when it is 0.
+    """Make a step of length dt, or of the root's dt if it is 0.
 
     Raises:
-        DivergedError: a position or velocity became NaN or infinite.
+        DivergedError: A position or velocity became NaN or infinite.
     """
     h = float(dt) or root.dt.get()
     if h <= 0.0:
         raise SceneError(f"{describe(root._data['dt'].where)}: dt must be positive, got {h}.")
-    loop, within = loop_of(root), Controller.stepping
+    loop, was_stepping = loop_of(root), Controller.stepping
     Controller.stepping = True
     root.late_changes.used.clear()
     try:
         with one_blas_thread():
             loop.step(h)
     finally:
-        Controller.stepping = within
+        Controller.stepping = was_stepping
     root.late_changes.note_step(root, h)
     root.late_changes.warn()
 
 
 def animateNSteps(root: Node, n_steps: int = 1, dt: float = 0.0) -> None:
-    """Several steps."""
+    """Make several steps."""
     for _ in range(n_steps):
         animate(root, dt)
 
 
 def reset(root: Node) -> None:
-    """Back to the state after `init`, bit for bit, time 0."""
+    """Return to the state after `init`, bit for bit, and to time 0."""
     root.time.set(0.0)
     root.nbComputedSteps.set(0.0)
     root.inherit()
@@ -94,44 +94,44 @@ def reset(root: Node) -> None:
 
 
 def unload(root: Node) -> None:
-    """Let go of everything that the scene holds."""
+    """Clean up all components of the scene."""
     for node in list(root.walk()):
         for component in node.objects:
             component.cleanup()
 
 
 def load(path: str) -> Node:
-    """A scene file's graph, Python or XML, built but not initialised."""
+    """Return the graph of a scene file, Python or XML, built but not initialised."""
     root = Node("root")
     import_scene(path).createScene(root)
     return root
 
 
 def print(node: Node) -> None:
-    """Show the graph from that node on: names of nodes, and of objects with their class."""
-    for entry in node.walk(everything=True):
-        indent = "| " * (entry.getRootPath().count("/") - node.getRootPath().count("/"))
-        builtins.print(f"{indent}+-{entry.getName()}")
-        for component in entry.objects:
+    """Print the graph from this node on: names of nodes, and of objects with their class."""
+    for below in node.walk(everything=True):
+        indent = "| " * (below.getRootPath().count("/") - node.getRootPath().count("/"))
+        builtins.print(f"{indent}+-{below.getName()}")
+        for component in below.objects:
             kind = next(iter(component.getCategories()), "unsorted")
             builtins.print(f"{indent}| | {kind}: {component.getName()}({component.getClassName()})")
 
 
 def loop_of(root: Node) -> AnimationLoop:
-    """The root's animation loop."""
-    found: Any = root.of("animation loop")
-    if not found:
+    """Return the root's animation loop."""
+    loops: Any = root.of("animation loop")
+    if not loops:
         raise SceneError("The scene is not initialised: call Sofa.Simulation.init(root) first.")
-    return found[0]
+    return loops[0]
 
 
 def updateVisual(root: Node) -> None:
-    """Nothing to do: nothing is drawn."""
+    """Have no effect: nothing is drawn."""
 
 
 def initVisual(root: Node) -> None:
-    """Nothing to do: nothing is drawn."""
+    """Have no effect: nothing is drawn."""
 
 
 def initTextures(root: Node) -> None:
-    """Nothing to do: nothing is drawn."""
+    """Have no effect: nothing is drawn."""

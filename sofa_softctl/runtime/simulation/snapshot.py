@@ -17,92 +17,93 @@ from sofa_softctl.runtime.core.scripted import Controller
 
 
 @dataclass(frozen=True)
-class Part:
-    """State of one node or component."""
+class ObjectState:
+    """State of a node or component."""
 
     name: str
-    """Class and path: what it must be in the graph to which the state returns."""
+    """Class and path, which must be equal in the graph to which the state returns."""
     data: dict[str, Any]
-    """Its Data, copies; without those that others determine."""
-    own: dict[str, Any]
-    """What it carries from step to step besides."""
+    """Copies of its Data, except for computed and linked Data."""
+    state: dict[str, Any]
+    """Result of its `snapshot`: other state that persists over steps."""
     attributes: dict[str, Any]
-    """Of a controller of the scene's own that says nothing of its state: its attributes."""
+    """Attributes of a controller of the scene without a `snapshot`."""
 
 
-Values = list[Part]
-"""Of each node and component, in the order of the graph, also of those that are switched off."""
+GraphState = list[ObjectState]
+"""State of each node and component, in the order of the graph, also if it is switched off."""
 
 
-def take(root: Node) -> Values:
-    """The present state."""
+def take_snapshot(root: Node) -> GraphState:
+    """Return the present state."""
     return [
-        Part(owner.describe(), _data_of(owner), _own_of(owner), _attributes_of(owner))
+        ObjectState(owner.describe(), _data_of(owner), _state_of(owner), _attributes_of(owner))
         for owner in _owners(root)
     ]
 
 
-def put_back(root: Node, values: Values) -> None:
-    """Return to the state that `take` gave for this graph.
+def put_back(root: Node, values: GraphState) -> None:
+    """Return to the result of `take_snapshot` for this graph.
 
     Raises:
-        SceneError: the graph is another one; nothing is changed then.
+        SceneError: It is of another graph; nothing is changed then.
     """
     owners = _owners(root)
-    same = len(owners) == len(values) and all(
+    is_same = len(owners) == len(values) and all(
         owner.describe() == part.name and part.data.keys() <= owner._data.keys()
         for owner, part in zip(owners, values, strict=True)
     )
-    if not same:
+    if not is_same:
         raise SceneError(
             "The snapshot is of another scene, or objects were added or removed since it was taken."
         )
     for owner, part in zip(owners, values, strict=True):
-        _restore(owner, part.data)
-        _restore_own(owner, part)
+        _restore_data(owner, part.data)
+        _restore_component(owner, part)
 
 
-def put_back_known(root: Node, values: Values) -> None:
-    """Return what both graphs have, by class and path; the rest of this one stays as it is."""
-    parts: dict[str, list[Part]] = {}
+def put_back_known(root: Node, values: GraphState) -> None:
+    """Restore the common objects of both graphs, by class and path; others stay as they are."""
+    parts: dict[str, list[ObjectState]] = {}
     for part in values:
         parts.setdefault(part.name, []).append(part)
     for owner in _owners(root):
-        waiting = parts.get(owner.describe())
-        if not waiting:
+        matches = parts.get(owner.describe())
+        if not matches:
             continue
-        part = waiting.pop(0)
-        _restore(owner, {name: part.data[name] for name in part.data if name in owner._data})
-        _restore_own(owner, part)
+        part = matches.pop(0)
+        _restore_data(owner, {name: part.data[name] for name in part.data if name in owner._data})
+        _restore_component(owner, part)
 
 
 def _owners(root: Node) -> list[Base]:
-    """Nodes and components, without the contacts of a step, which are the collision pipeline's."""
+    """Return nodes and components, without contacts, which belong to the collision pipeline."""
     return [
         owner
         for node in root.walk(everything=True)
-        for owner in (node, *(entry for entry in node.objects if entry.category != "contact"))
+        for owner in (node, *(item for item in node.objects if item.category != "contact"))
     ]
 
 
-def _own_of(owner: Base) -> dict[str, Any]:
-    ready = isinstance(owner, Component) and (owner._initialised or owner.category == "controller")
-    return owner.snapshot() if ready else {}  # type: ignore[attr-defined]
+def _state_of(owner: Base) -> dict[str, Any]:
+    if not isinstance(owner, Component):
+        return {}
+    return owner.snapshot() if owner._initialised or owner.category == "controller" else {}
 
 
 def _attributes_of(owner: Base) -> dict[str, Any]:
     if not isinstance(owner, Controller) or attributes.holds_own_state(owner, "snapshot"):
         return {}
-    held = attributes.capture(owner)
-    attributes.warn_unheld(owner, held)
-    return held
+    captured = attributes.capture(owner)
+    attributes.warn_unheld(owner, captured)
+    return captured
 
 
-def _restore_own(owner: Base, part: Part) -> None:
+def _restore_component(owner: Base, part: ObjectState) -> None:
     if part.attributes:
         attributes.put_back(owner, part.attributes)
-    if isinstance(owner, Component) and part.own:
-        owner.restore(part.own)
+    if isinstance(owner, Component) and part.state:
+        owner.restore(part.state)
 
 
 def _data_of(owner: Base) -> dict[str, Any]:
@@ -114,25 +115,24 @@ def _data_of(owner: Base) -> dict[str, Any]:
     }
 
 
-def _restore(owner: Base, values: dict[str, Any]) -> None:
-    known = owner._data
+def _restore_data(owner: Base, values: dict[str, Any]) -> None:
     for name, value in values.items():
-        data = known[name]
+        data = owner._data[name]
         present = data.get()
         if present is value:
             continue
         if not isinstance(value, np.ndarray):
             if present != value:
-                _replace(owner, data, value)
+                _set_value(owner, data, value)
         elif isinstance(present, np.ndarray) and present.shape == value.shape:
             if present.tobytes() != value.tobytes():  # also distinguishes 0 from -0
                 np.copyto(present, value)
                 data.touch()
         else:
-            _replace(owner, data, value.copy())
+            _set_value(owner, data, value.copy())
 
 
-def _replace(owner: Base, data: Data, value: Any) -> None:
+def _set_value(owner: Base, data: Data, value: Any) -> None:
     data.set(value)
     if isinstance(owner, Node):
-        owner.data_changed(data)  # what is switched on again must take part
+        owner.data_changed(data)  # a node that is switched on must take part

@@ -28,20 +28,20 @@ class GraphSystem(MechanicalSystem):
         assert solver._context is not None
         self.solver = solver
         self.nodes = list(solver._context.walk())
-        mappings: list[Mapping] = [e for e in self._all("mapping") if e.mechanical]
-        self.masses: list[Mass] = self._all("mass")
-        self.force_fields: list[ForceField] = self._all("force field")
+        mappings: list[Mapping] = [e for e in self._components("mapping") if e.mechanical]
+        self.masses: list[Mass] = self._components("mass")
+        self.force_fields: list[ForceField] = self._components("force field")
         joints = [joint for field in self.force_fields if (joint := field.joint())]
         mappings += joints
         self.geometric = [
             m.geometric for m in mappings if m.geometric is not None and m.mapForces.get()
         ]
         self.force_fields += self.geometric
-        self.projective: list[ProjectiveConstraint] = self._all("projective constraint")
-        states: list[MechanicalState] = self._all("state")
+        self.projective: list[ProjectiveConstraint] = self._components("projective constraint")
+        states: list[MechanicalState] = self._components("state")
         followers = {id(mapping.child) for mapping in mappings}
         self.states = [state for state in states if id(state) not in followers]
-        self._follow(mappings, joints)
+        self._set_mappings(mappings, joints)
         self._lasting = (self.mappings, self.force_fields)
         self._share_arrays()
         self._check()
@@ -49,32 +49,32 @@ class GraphSystem(MechanicalSystem):
         self.fixed, self.identity = self.unused.copy(), self.unused.copy()
         self._masks: list[np.ndarray] = []
         self._projecting = [
-            entry
-            for entry in self.projective
-            if type(entry).project_response is not ProjectiveConstraint.project_response
+            constraint
+            for constraint in self.projective
+            if type(constraint).project_response is not ProjectiveConstraint.project_response
         ]
         self.update_fixed()
 
     def push(self, contacts: Sequence[ForceField]) -> None:
-        """Exchange the contacts of a step that push like springs."""
+        """Replace the penalty contacts of a step."""
         mappings, force_fields = self._lasting
         joints = [joint for field in contacts if (joint := field.joint())]
         self.force_fields = [*force_fields, *contacts]
-        self._follow([*mappings, *joints], joints)
+        self._set_mappings([*mappings, *joints], joints)
         if self.solver.has_matrix:
             self.linear_solver.renew()
 
-    def _follow(self, mappings: list[Mapping], joints: list[Any]) -> None:
-        """Take over the mappings; of joints some drivers may be outside of the system."""
+    def _set_mappings(self, mappings: list[Mapping], joints: list[Any]) -> None:
+        """Set the mappings; joints may have drivers outside of the system."""
         self.mappings = mappings
         self.mapping_of = {id(mapping.child): mapping for mapping in mappings}
         self.mapped = [mapping.child for mapping in mappings]
-        own = {id(state) for state in self.all_states}
+        system_ids = {id(state) for state in self.all_states}
         for joint in joints:
-            joint.outside = {id(driver) for driver in joint.drivers} - own
+            joint.outside = {id(driver) for driver in joint.drivers} - system_ids
 
-    def _all(self, category: str) -> list[Any]:
-        return [entry for node in self.nodes for entry in node.of(category)]
+    def _components(self, category: str) -> list[Any]:
+        return [item for node in self.nodes for item in node.of(category)]
 
     def _share_arrays(self) -> None:
         counts = [state.block_count for state in self.states]
@@ -88,50 +88,50 @@ class GraphSystem(MechanicalSystem):
         for state in self.states:
             self.part(self.unused, state)[:] = False
         for state in self.states:
-            for name, whole in (
+            for name, array in (
                 ("velocity", self.v),
                 ("free_velocity", self.v_free),
                 ("force", self.force),
             ):
                 data = state._data[name]
-                part = self.part(whole, state)
+                part = self.part(array, state)
                 np.copyto(part, data.get())
                 data.set(part)
 
     @override
-    def part(self, whole: np.ndarray, state: MechanicalState) -> np.ndarray:
+    def part(self, array: np.ndarray, state: MechanicalState) -> np.ndarray:
         start, count, width = self.offset[id(state)], state.count, state.deriv_size
-        rows = whole[start : start + state.block_count]
+        rows = array[start : start + state.block_count]
         return rows.reshape(-1)[: count * width].reshape(count, width)
 
     def _check(self) -> None:
-        moves = [entry for entry in self.force_fields if entry.state]
-        if moves and not self.masses and not self.solver.allows_no_mass():
+        fields = [field for field in self.force_fields if field.state]
+        if fields and not self.masses and not self.solver.allows_no_mass():
             problem = self.solver.fault(
-                f"has force fields below it ({moves[0].describe()}) but no mass. Add a UniformMass "
-                "with totalMass to the node of the MechanicalObject."
+                f"has force fields below it ({fields[0].describe()}) but no mass. Add a "
+                "UniformMass with totalMass to the node of the MechanicalObject."
             )
             complain(self.solver, problem)
 
     def settle(self) -> None:
-        """Positions and velocities as its projective constraints want them; followers follow."""
-        put_in_place(self.projective)
+        """Apply projective constraints to positions and velocities, then compute followers."""
+        apply_projections(self.projective)
         self.propagate()
 
     @override
     def acted_on(self) -> set[int]:
-        found = {id(entry.state) for entry in (*self.masses, *self.force_fields)}
+        ids = {id(component.state) for component in (*self.masses, *self.force_fields)}
         for mapping in reversed(self.mappings):
-            if id(mapping.child) in found:
-                found.update(id(driver) for driver in mapping.drivers)
-        return found
+            if id(mapping.child) in ids:
+                ids.update(id(driver) for driver in mapping.drivers)
+        return ids
 
     def check_drivers(self, moved: set[int]) -> None:
-        """SceneError when a mapping has a driver among the states that another integrator moves."""
-        own = {id(state) for state in self.all_states}
+        """Raise a SceneError if another integrator moves a driver of a mapping."""
+        system_ids = {id(state) for state in self.all_states}
         for mapping in self.mappings:
             for driver in mapping.drivers:
-                if id(driver) in moved and id(driver) not in own:
+                if id(driver) in moved and id(driver) not in system_ids:
                     raise mapping.fault(
                         f"is driven by {driver.describe()}, which another time integrator moves "
                         f"than {self.solver.describe()}: put both below one integrator."
@@ -140,15 +140,15 @@ class GraphSystem(MechanicalSystem):
     def _linear_solver(self) -> LinearSolver:
         context = self.solver._context
         assert context is not None
-        found: Any = self.solver._links["linearSolver"].getLinkedBase()
-        below = (entry for node in context.walk() for entry in node.of("linear solver"))
-        found = found or next(below, None)
-        if found is None and self.solver.needs_linear_solver:
+        solver: Any = self.solver._links["linearSolver"].getLinkedBase()
+        candidates = (item for node in context.walk() for item in node.of("linear solver"))
+        solver = solver or next(candidates, None)
+        if solver is None and self.solver.needs_linear_solver:
             raise self.solver.fault(
                 "needs a linear solver: add a SparseLDLSolver to its node "
                 f"'{context.getPathName()}'."
             )
-        return found
+        return solver
 
     # -- vectors -------------------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class GraphSystem(MechanicalSystem):
         self._gather(self.mappings)
 
     def _update_geometric(self) -> None:
-        """Pass the forces alone on to the independent states: what turns them depends on them."""
+        """Update geometric stiffnesses, which depend on the forces without mass and stiffness."""
         self._gather(self.mappings)
         for stiffness in self.geometric:
             stiffness.update(1.0 / self.solver.position_factor)
@@ -196,7 +196,7 @@ class GraphSystem(MechanicalSystem):
         for state in self.states:
             vectors[id(state)] = (self.part(out, state), self.part(v, state))
         for mapping in self.mappings:
-            for driver in mapping.drivers:  # one that nothing moves has no part in the vectors
+            for driver in mapping.drivers:  # unmoved drivers are not in the vectors
                 shape = (driver.count, driver.deriv_size)
                 if id(driver) not in vectors:
                     vectors[id(driver)] = (np.zeros(shape), np.zeros(shape))
@@ -224,24 +224,24 @@ class GraphSystem(MechanicalSystem):
     def _gather(self, mappings: list[Mapping]) -> None:
         for mapping in reversed(mappings):
             if mapping.mapForces.get():
-                mapping.add_jt_to(mapping.child.force.get(), _of_drivers(mapping, "force"))
+                mapping.add_jt_to(mapping.child.force.get(), _driver_arrays(mapping, "force"))
 
     def update_fixed(self) -> None:
-        """Ask the projective constraints which degrees of freedom they hold now."""
-        own = [entry for entry in self.projective if id(entry.state) in self.offset]
-        acting = [entry for entry in own if entry.acts()]
-        kept = own if keeps_sofa_defects() else acting  # SOFA's matrix does not let go
-        fixed = {id(entry): entry.fixed() for entry in kept}
-        held = [fixed[id(entry)] for entry in acting]
-        rows = [entry.in_matrix(fixed[id(entry)]) for entry in kept]
-        if _are_same(held + rows, self._masks):
+        """Update the degrees of freedom that projective constraints fix at present."""
+        independent = [c for c in self.projective if id(c.state) in self.offset]
+        acting = [c for c in independent if c.acts()]
+        in_matrix = independent if keeps_sofa_defects() else acting  # SOFA's matrix ignores ends
+        fixed = {id(c): c.fixed() for c in in_matrix}
+        clamped = [fixed[id(c)] for c in acting]
+        rows = [c.in_matrix(fixed[id(c)]) for c in in_matrix]
+        if _are_same(clamped + rows, self._masks):
             return
-        self._masks = held + rows
-        parts = ((self.fixed, acting, held), (self.identity, kept, rows))
-        for whole, entries, masks in parts:
-            whole[:] = self.unused
-            for entry, mask in zip(entries, masks, strict=True):
-                part = self.part(whole, entry.state)
+        self._masks = clamped + rows
+        parts = ((self.fixed, acting, clamped), (self.identity, in_matrix, rows))
+        for array, constraints, masks in parts:
+            array[:] = self.unused
+            for constraint, mask in zip(constraints, masks, strict=True):
+                part = self.part(array, constraint.state)
                 part |= mask
 
     @override
@@ -265,7 +265,9 @@ class GraphSystem(MechanicalSystem):
             state.advance(state.free_velocity.get(), h, state.free_position.get())
         for mapping in self.mappings:
             child = mapping.child
-            mapping.apply_j_from(_of_drivers(mapping, "free_velocity"), child.free_velocity.get())
+            mapping.apply_j_from(
+                _driver_arrays(mapping, "free_velocity"), child.free_velocity.get()
+            )
             child.advance(child.free_velocity.get(), h, child.free_position.get())
 
     @override
@@ -288,25 +290,25 @@ class GraphSystem(MechanicalSystem):
 
 
 def _are_same(masks: list[np.ndarray], last: list[np.ndarray]) -> bool:
-    """Whether they are the very arrays of last time: what changes makes another array."""
+    """Return True if they are the identical arrays of last time: changes create new arrays."""
     return len(masks) == len(last) and all(map(is_, masks, last))
 
 
-def put_in_place(constraints: Sequence[ProjectiveConstraint]) -> None:
-    """Positions and velocities as projective constraints want them, one after the other."""
+def apply_projections(constraints: Sequence[ProjectiveConstraint]) -> None:
+    """Apply projective constraints to positions and velocities, one after the other."""
     for constraint in filter(ProjectiveConstraint.acts, constraints):
         constraint.project_position(constraint.state.position.get())
         constraint.project_velocity(constraint.state.velocity.get())
 
 
 def place_follower(mapping: Mapping) -> None:
-    """Position and velocity of a follower from those of its drivers."""
+    """Compute position and velocity of a follower from its drivers."""
     child = mapping.child
-    mapping.apply_from(_of_drivers(mapping, "position"), child.position.get())
-    mapping.apply_j_from(_of_drivers(mapping, "velocity"), child.velocity.get())
+    mapping.apply_from(_driver_arrays(mapping, "position"), child.position.get())
+    mapping.apply_j_from(_driver_arrays(mapping, "velocity"), child.velocity.get())
     child.position.touch()
     child.velocity.touch()
 
 
-def _of_drivers(mapping: Mapping, name: str) -> list[np.ndarray]:
+def _driver_arrays(mapping: Mapping, name: str) -> list[np.ndarray]:
     return [driver._data[name].get() for driver in mapping.drivers]

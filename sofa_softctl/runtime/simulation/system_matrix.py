@@ -13,7 +13,7 @@ from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern, con
 
 
 class SystemMatrix:
-    """Assembles the masses and stiffnesses of a system into 3x3 blocks, lower triangle."""
+    """Masses and stiffnesses of a system in 3x3 blocks, lower triangle."""
 
     def __init__(self, system: MechanicalSystem) -> None:
         self.system = system
@@ -21,32 +21,32 @@ class SystemMatrix:
         self.projected: list[tuple[Projection, np.ndarray]] = []
         pairs: list[tuple[np.ndarray, np.ndarray]] = []
         contributions: list[Contribution] = [*system.masses, *system.force_fields]
-        for entry in contributions:
-            start = system.offset.get(id(entry.state))
+        for contribution in contributions:
+            start = system.offset.get(id(contribution.state))
             if start is None:
-                projection = Projection(entry, system)
+                projection = Projection(contribution, system)
                 self.projected.append((projection, np.empty(0, np.int64)))
                 pairs.append(projection.pairs)
             else:
-                rows, cols = entry.pairs()
-                self.direct.append((entry, np.empty(0, np.int64)))
+                rows, cols = contribution.pairs()
+                self.direct.append((contribution, np.empty(0, np.int64)))
                 pairs.append((rows + start, cols + start))
-        rows = np.concatenate([np.empty(0, np.int64), *(entry[0] for entry in pairs)])
-        cols = np.concatenate([np.empty(0, np.int64), *(entry[1] for entry in pairs)])
+        rows = np.concatenate([np.empty(0, np.int64), *(pair[0] for pair in pairs)])
+        cols = np.concatenate([np.empty(0, np.int64), *(pair[1] for pair in pairs)])
         self.pattern = BlockPattern.build(system.size, rows, cols)
         self.values = np.zeros((len(self.pattern.indices), 3, 3))
-        ends = np.cumsum([len(entry[0]) for entry in pairs])
+        ends = np.cumsum([len(pair[0]) for pair in pairs])
         slots = np.split(self.pattern.slots(rows, cols), ends[:-1]) if len(ends) else []
-        by_entry = dict(zip(map(id, contributions), slots, strict=True))
-        self.direct = [(entry, by_entry[id(entry)]) for entry, _ in self.direct]
-        self.projected = [(entry, by_entry[id(entry.contribution)]) for entry, _ in self.projected]
+        slots_of = dict(zip(map(id, contributions), slots, strict=True))
+        self.direct = [(c, slots_of[id(c)]) for c, _ in self.direct]
+        self.projected = [(p, slots_of[id(p.contribution)]) for p, _ in self.projected]
 
     def assemble(self, m: float, k: float, h: float) -> np.ndarray:
-        """values = m M + k K, with identity rows for what is held; h: own Rayleigh damping."""
+        """Compute values = m M + k K, identity in fixed rows; h weighs Rayleigh damping."""
         values = self.values
         values[:] = 0.0
-        for entry, slots in self.direct:
-            entry.add_matrix(values, slots, factor_of(entry, m, k, h))
+        for contribution, slots in self.direct:
+            contribution.add_matrix(values, slots, factor_of(contribution, m, k, h))
         for projection, slots in self.projected:
             projection.add(values, slots, factor_of(projection.contribution, m, k, h))
         if self.system.identity.any():
@@ -54,27 +54,27 @@ class SystemMatrix:
         return values
 
     def assemble_skew(self) -> np.ndarray:
-        """Antisymmetric part of -df/dx at the last `assemble`, 0 in rows of what is held.
+        """Return the antisymmetric part of -df/dx at the last `assemble`, 0 in fixed rows.
 
-        Of forces on independent states, shape as `values`.
+        Only forces on independent states have it. Shape as `values`.
         """
         skew = np.zeros_like(self.values)
-        for entry, slots in self.direct:
-            if isinstance(entry, ForceField) and entry.skew:
-                entry.add_skew_matrix(skew, slots)
+        for field, slots in self.direct:
+            if isinstance(field, ForceField) and field.skew:
+                field.add_skew_matrix(skew, slots)
         free, pattern = ~self.system.identity, self.pattern
         skew *= free[pattern.rows][:, :, None] & free[pattern.indices][:, None, :]
         return skew
 
 
-def factor_of(entry: Contribution, m: float, k: float, h: float) -> float:
-    """m or k, with the component's own Rayleigh damping (SOFA's semantics, section 2)."""
-    if isinstance(entry, Mass):
-        return m + h * entry.rayleighMass.get()
-    assert isinstance(entry, ForceField)
-    if entry.damps:
+def factor_of(contribution: Contribution, m: float, k: float, h: float) -> float:
+    """Return m or k, with the component's Rayleigh damping (SOFA's semantics, section 2)."""
+    if isinstance(contribution, Mass):
+        return m + h * contribution.rayleighMass.get()
+    assert isinstance(contribution, ForceField)
+    if contribution.damps:
         return h
-    return k + h * entry.rayleighStiffness.get()
+    return k + h * contribution.rayleighStiffness.get()
 
 
 class Projection:
@@ -92,54 +92,53 @@ class Projection:
         ones = np.ones(len(rows))
         graph = sparse.coo_array((ones, (rows, cols)), shape=(count, count)).tocsr()
         self._jacobian = total_jacobian(state, system)
-        self._constant = all(mapping.weighted for mapping in mappings_above(state, system))
-        reach = total_reach(state, system)
-        coupled = (reach.T @ (graph + graph.T) @ reach).tocoo()
+        self._constant = all(m.has_constant_weights for m in mappings_above(state, system))
+        dependence = node_dependence(state, system)
+        coupled = (dependence.T @ (graph + graph.T) @ dependence).tocoo()
         lower = coupled.row >= coupled.col
         self.pairs = (coupled.row[lower].astype(np.int64), coupled.col[lower].astype(np.int64))
         if self._constant:
-            self._straight, self._turned = self._weights()
+            self._straight, self._transposed = self._weights()
 
     def _weights(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Weight of each local block, and of its transpose, in each block of `pairs`."""
+        """Return the weight of each local block, and of its transpose, in each block of `pairs`."""
         W = sparse.csr_array(self._jacobian[::3, ::3])  # J by nodes
         nodes = np.split(W.indices, W.indptr[1:-1])
         weights = np.split(W.data, W.indptr[1:-1])
         size = self.system.size
-        place = {
+        slot_of = {
             int(r) * size + int(c): k for k, (r, c) in enumerate(zip(*self.pairs, strict=True))
         }
-        found: tuple[list, list] = ([], [])  # triplets: block of `pairs`, local block, weight
+        straight: list[tuple[int, int, float]] = []  # block of `pairs`, local block, weight
+        transposed: list[tuple[int, int, float]] = []
         for k, (p, q) in enumerate(zip(self.local.rows, self.local.indices, strict=True)):
-            ways = [(p, q, found[0])] if p == q else [(p, q, found[0]), (q, p, found[1])]
-            for a, b, triplets in ways:
+            for a, b, triplets in [(p, q, straight), (q, p, transposed)][: 1 if p == q else 2]:
                 for r, w_r in zip(nodes[a], weights[a], strict=True):
                     for c, w_c in zip(nodes[b], weights[b], strict=True):
-                        if r >= c and (slot := place.get(int(r) * size + int(c))) is not None:
+                        if r >= c and (slot := slot_of.get(int(r) * size + int(c))) is not None:
                             triplets.append((slot, k, w_r * w_c))
         shape = (len(self.pairs[0]), len(self.values))
-        one, other = (_from_triplets(triplets, shape) for triplets in found)
-        return one, other
+        return _from_triplets(straight, shape), _from_triplets(transposed, shape)
 
     def add(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        """values[slots] += factor J^T K J."""
-        if not len(slots):  # a force without stiffness: SciPy answers no indices with a matrix
+        """Add factor J^T K J to values[slots]."""
+        if not len(slots):  # no stiffness: SciPy returns a matrix for empty indices
             return
         self.values[:] = 0.0
         self.contribution.add_matrix(self.values, self.local_slots, factor)
         if self._constant:
             count = len(self.values)
             blocks = self._straight @ self.values.reshape(count, 9)
-            blocks += self._turned @ self.values.transpose(0, 2, 1).reshape(count, 9)
+            blocks += self._transposed @ self.values.transpose(0, 2, 1).reshape(count, 9)
             values[slots] += blocks.reshape(-1, 3, 3)
             return
         self._jacobian = total_jacobian(self.state, self.system)
-        whole = self._jacobian.T @ self.local.to_csr(self.values) @ self._jacobian
+        product = self._jacobian.T @ self.local.to_csr(self.values) @ self._jacobian
         rows, cols = self.pairs
         blocks = np.empty((len(rows), 3, 3))
         for i in range(3):
             for j in range(3):
-                blocks[:, i, j] = whole[3 * rows + i, 3 * cols + j]
+                blocks[:, i, j] = product[3 * rows + i, 3 * cols + j]
         values[slots] += blocks
 
 
@@ -151,16 +150,16 @@ def _from_triplets(
 
 
 def mappings_above(state: MechanicalState, system: MechanicalSystem) -> list[Mapping]:
-    """The mappings between a mapped state and independent ones, from the state on."""
+    """Return the mappings between a mapped state and independent states, from the state on."""
     mapping = system.mapping_of.get(id(state))
     if mapping is None:
         return []
-    above = [entry for driver in mapping.drivers for entry in mappings_above(driver, system)]
+    above = [m for driver in mapping.drivers for m in mappings_above(driver, system)]
     return [mapping, *above]
 
 
 def total_jacobian(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_array:
-    """Jacobian of a state by all independent ones, shape (3 n_child, 3 n)."""
+    """Return the Jacobian of a state by all independent states, shape (3 n_child, 3 n)."""
     start = system.offset.get(id(state))
     if start is not None:
         return sparse.eye_array(3 * state.block_count, 3 * system.size, k=3 * start, format="csr")
@@ -174,8 +173,8 @@ def total_jacobian(state: MechanicalState, system: MechanicalSystem) -> sparse.c
     return sparse.csr_array(sum(parts[1:], start=parts[0]))
 
 
-def total_reach(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_array:
-    """On which nodes of the system those of a state can ever depend: not zero; (n_child, n)."""
+def node_dependence(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_array:
+    """Return nonzeros where a node of a state may depend on a node of the system (n_child, n)."""
     start = system.offset.get(id(state))
     if start is not None:
         return sparse.eye_array(state.block_count, system.size, k=start, format="csr")
@@ -183,14 +182,14 @@ def total_reach(state: MechanicalState, system: MechanicalSystem) -> sparse.csr_
     if mapping is None:
         return sparse.csr_array((state.block_count, system.size))
     parts = [
-        _by_nodes(mapping.jacobian(number)) @ total_reach(driver, system)
+        _by_nodes(mapping.jacobian(number)) @ node_dependence(driver, system)
         for number, driver in enumerate(mapping.drivers)
     ]
     return sparse.csr_array(sum(parts[1:], start=parts[0]))
 
 
 def _by_nodes(jacobian: sparse.csr_array) -> sparse.csr_array:
-    """Sparsity by nodes of a scalar matrix, explicit zeros included."""
+    """Return the sparsity by nodes of a scalar matrix, explicit zeros included."""
     entries = jacobian.tocoo()
     shape = (jacobian.shape[0] // 3, jacobian.shape[1] // 3)
     places = (entries.row // 3, entries.col // 3)

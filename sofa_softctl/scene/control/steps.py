@@ -79,7 +79,7 @@ class SofaSteps:
             if hasattr(controller, "reset"):
                 controller.reset()
             if not attributes.holds_own_state(controller, "reset"):
-                if changed := attributes.changed(controller, start):
+                if changed := attributes.changed_attributes(controller, start):
                     message.warning(
                         controller,
                         f"{controller.getPathName()}: in SOFA a reset leaves attributes of "

@@ -15,7 +15,7 @@ from typing import IO, Any, Protocol
 
 from sofa_softctl.base.processes import first_calls
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.runtime.helper.message import muted
+from sofa_softctl.runtime.helper.message import suppress_messages
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.copies.state import SceneState, apply_state, state_of
 from sofa_softctl.scene.graph.nodes import keep_devices_closed
@@ -180,11 +180,11 @@ class CopiedScene:
         from sofa_softctl.runtime.simulation import snapshot
         from sofa_softctl.scene.session.loader import build_scene
 
-        with muted():  # the scene itself has said what it has to say
+        with suppress_messages():  # the scene itself has reported them
             self.root = build_scene(recipe.create, recipe.values)
             keep_devices_closed(self.root)
             find_backend().Sofa.Simulation.init(self.root)  # type: ignore[attr-defined]
-        self._start = snapshot.take(self.root)
+        self._start = snapshot.take_snapshot(self.root)
 
     def twin(self, path: str) -> Any:
         """Return the object at a path of the scene."""
@@ -212,7 +212,7 @@ class CopiedScene:
     def step(self) -> None:
         """Advance the copy by one step."""
         simulation: Any = find_backend().Sofa.Simulation
-        with muted():
+        with suppress_messages():
             simulation.animate(self.root, float(self.root.dt.value))
 
 
@@ -234,7 +234,7 @@ class SceneCopy(CopiedScene):
         """The present state of the scene that runs."""
         from sofa_softctl.runtime.simulation import snapshot
 
-        return snapshot.take(self.original)
+        return snapshot.take_snapshot(self.original)
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return work(self, *arguments)."""

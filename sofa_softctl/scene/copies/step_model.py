@@ -24,6 +24,7 @@ from sofa_softctl.runtime.derivatives.outputs import StepOutputs
 from sofa_softctl.runtime.derivatives.parameters import (
     MaterialParameter,
     Moduli,
+    ParameterDerivatives,
     PoissonRatio,
     RayleighMass,
     RayleighStiffness,
@@ -31,7 +32,6 @@ from sofa_softctl.runtime.derivatives.parameters import (
     RestModulus,
     StepParameter,
     StepResidual,
-    Sums,
     TotalMass,
 )
 from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative, Tangent
@@ -59,7 +59,7 @@ __all__ = [
     "Tangent",
     "RayleighMass",
     "RayleighStiffness",
-    "Sums",
+    "ParameterDerivatives",
     "TotalMass",
 ]
 
@@ -233,7 +233,7 @@ class StepModel:
             raise SceneError(f"No node '{path}' with a state. Known: {names}.")
         system = self.step.system
         known_here = id(state) in system.offset or id(state) in system.mapping_of
-        if not known_here or not all(m.weighted for m in mappings_above(state, system)):
+        if not known_here or not all(m.has_constant_weights for m in mappings_above(state, system)):
             raise SceneError(f"The state of '{path}' is not carried by the robot's mesh.")
         return sparse.csr_array(total_jacobian(state, system)[::3, ::3])
 

@@ -161,10 +161,10 @@ def _without_elements(models: list[Any]) -> Iterator[StartWarning]:
 
 def _turned_volume(x: np.ndarray, triangles: np.ndarray) -> float:
     """Return the volume that a closed surface encloses [length^3], 0 if it is open."""
-    from sofa_softctl.runtime.mesh.skin import measured
+    from sofa_softctl.runtime.mesh.skin import measure_skin
 
-    skin = measured(x, triangles)
-    return skin.volume if skin.closed else 0.0
+    skin = measure_skin(x, triangles)
+    return skin.volume if skin.is_closed else 0.0
 
 
 def _holds_others(model: Any, x: np.ndarray, models: list[Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.runtime.components.mass.rigid_mass import RigidMass
-from sofa_softctl.runtime.mesh.skin import measured
+from sofa_softctl.runtime.mesh.skin import measure_skin
 from sofa_softctl.scene.graph.nodes import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, is_followed, point
 from sofa_softctl.scene.plausibility.holding import HOLDS_NOTHING
@@ -101,8 +101,8 @@ def _surfaces(body: Body) -> Iterator[RigidSurface]:
         x = np.asarray(mapping.initialPoints.value, dtype=float).reshape(-1, 3)
         if topology is None or (triangles := triangles_of(topology)).max() >= len(x):
             continue
-        skin = measured(x, triangles)
-        if skin.closed and abs(skin.volume) > 0.0:
+        skin = measure_skin(x, triangles)
+        if skin.is_closed and abs(skin.volume) > 0.0:
             yield RigidSurface(mapping, x, abs(skin.volume), _solid_inertia(x, triangles))
         else:
             extents = np.ptp(x, axis=0)

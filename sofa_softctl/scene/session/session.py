@@ -192,7 +192,7 @@ class Session:
     def snapshot(self) -> Snapshot:
         """Return the present state for `restore`; embedded backend only."""
         self._need_embedded("snapshot")
-        values = _snapshot_module().take(self.root)
+        values = _snapshot_module().take_snapshot(self.root)
         return Snapshot(self.time, self.step_count, values)
 
     def restore(self, snapshot: Snapshot) -> None:

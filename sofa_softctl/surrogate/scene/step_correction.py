@@ -218,7 +218,7 @@ class StepSensitivity:
         x, v = step.x0, step.v0
         slack = np.zeros(d)
         for _ in range(delay):
-            step.at(x, step.dt, slack)
+            step.evaluate(x, step.dt, slack)
             v = step.advance(v, slack).w
             x = x + step.dt * v
         points = [self.weights @ x]
@@ -227,7 +227,7 @@ class StepSensitivity:
         tangent = Tangent(*np.zeros((2, 0, step.size, 3)))
         new = np.zeros((d, step.size, 3))
         for k, pull in enumerate(tension):
-            step.at(x, step.dt, pull)
+            step.evaluate(x, step.dt, pull)
             step_result = step.advance(v, pull)
             x, v = x + step.dt * step_result.w, step_result.w
             points.append(self.weights @ x)
@@ -236,7 +236,7 @@ class StepSensitivity:
             before = Tangent(*(np.concatenate((point, new)) for point in tangent))
             drive = np.zeros((len(before.x), d))
             drive[-d:] = np.eye(d)
-            self.derivative.at(step_result, again=False)
+            self.derivative.set_step(step_result, again=False)
             tangent = self.derivative.forward(before, drive)
             by_nodes = tangent.x.transpose(1, 0, 2).reshape(step.size, -1)
             derivatives_of_points = (self.weights @ by_nodes).reshape(self.weights.shape[0], -1, 3)

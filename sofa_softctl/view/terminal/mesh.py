@@ -45,7 +45,7 @@ def _rows(mesh: Any, unit: str | None) -> Iterator[tuple[str, str]]:
         yield "scaled Jacobian", f"least {low:.3f}, mean {mean:.3f} (regular: 1, flat: 0)"
         mean, high = shapes.aspect_ratio
         yield "aspect ratio", f"greatest {high:.3g}, mean {mean:.3g} (regular: 1)"
-        yield "one element thick", f"{mesh.thin_share:.0%} of the volume"
+        yield "one element thick", f"{mesh.thin_fraction:.0%} of the volume"
 
 
 def _guess(diagonal: float, unit: str | None) -> str:
@@ -61,4 +61,4 @@ def _point(values: tuple[float, ...]) -> str:
 def _closed(skin: Any) -> str:
     if not len(skin.triangles):
         return "none"
-    return "closed" if skin.closed else "not closed"
+    return "closed" if skin.is_closed else "not closed"

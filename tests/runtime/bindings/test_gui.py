@@ -17,7 +17,7 @@ def Gui(Sofa):
 
 @pytest.mark.parametrize(("name", "warnings"), [("batch", 0), ("", 0), ("imgui", 1)])
 def test_a_gui_runs_its_steps(Sofa, Gui, root, caplog, monkeypatch, name, warnings):
-    monkeypatch.setattr(gui, "STEPS", 5)
+    monkeypatch.setattr(gui, "BATCH_STEPS", 5)
     Sofa.Simulation.initRoot(root)
     assert Gui.GUIManager.Init("scene", name) == 0
     assert Gui.GUIManager.createGUI(root, __file__) == 0

@@ -146,13 +146,15 @@ def test_the_volume_is_an_output(build, motion, kind):
     root, step, _ = build(kind=kind)
     outputs = StepOutputs(step, sparse.csr_array((0, step.size)), step.drives.constraints)
     cavity = root.beam.chamber.pressure
-    assert outputs.at(step.x0) == pytest.approx([cavity.initialCavityVolume.value], rel=1e-12)
+    assert outputs.evaluate(step.x0) == pytest.approx([cavity.initialCavityVolume.value], rel=1e-12)
     _, x, _ = motion.simulate(step, RISE * FULL["pressure"])
-    assert outputs.at(x) > 1.02 * outputs.at(step.x0)
+    assert outputs.evaluate(x) > 1.02 * outputs.evaluate(step.x0)
     dx = np.random.default_rng(2).normal(size=(2, step.size, 3))
     dx[:, step.system.fixed] = 0.0
-    expected = [motion.slope(lambda t, d=d: outputs.at(x + (t - 1.0) * d)[0], 1.0) for d in dx]
-    outputs.at(x)
+    expected = [
+        motion.slope(lambda t, d=d: outputs.evaluate(x + (t - 1.0) * d)[0], 1.0) for d in dx
+    ]
+    outputs.evaluate(x)
     assert outputs.forward(dx)[0] == pytest.approx(expected, rel=1e-7)
     assert np.tensordot(dx, outputs.backward(np.ones(1)), 2) == pytest.approx(expected, rel=1e-7)
 

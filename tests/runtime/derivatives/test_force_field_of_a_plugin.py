@@ -177,12 +177,12 @@ def test_the_derivative_of_its_step_is_that_of_differences(derivative):
     weight = Cotangent(*rng.normal(size=(2, step.size, 3)) * [[[1.0]], [[0.02]]])
 
     def ended(x, v):
-        step.at(x, step.dt)
+        step.evaluate(x, step.dt)
         w = step.advance(v, np.array([300.0, 100.0])).w
         return np.vdot(weight.x, x + step.dt * w - step.x0) + np.vdot(weight.v, w)
 
-    step.at(x, step.dt)
-    derivative.at(step.advance(v, np.array([300.0, 100.0])))
+    step.evaluate(x, step.dt)
+    derivative.set_step(step.advance(v, np.array([300.0, 100.0])))
     sums = derivative.sums()
     before, _ = derivative.backward(weight, sums)
     along = np.vdot(before.x, direction.x) + np.vdot(before.v, direction.v)
@@ -201,8 +201,8 @@ def test_forward_and_adjoint_agree(derivative):
     for part in tangent:
         part[:, step.system.fixed] = 0.0
     weight = Cotangent(*rng.normal(size=(2, step.size, 3)))
-    step.at(x, step.dt)
-    derivative.at(step.advance(v, np.array([300.0, 100.0])))
+    step.evaluate(x, step.dt)
+    derivative.set_step(step.advance(v, np.array([300.0, 100.0])))
     after = derivative.forward(tangent)
     sums = derivative.sums()
     before, _ = derivative.backward(weight, sums)

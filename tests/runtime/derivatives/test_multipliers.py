@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.derivatives.multipliers import Rough, modes_of, multipliers, slides
+from sofa_softctl.runtime.derivatives.multipliers import (
+    FrictionContacts,
+    active_rows,
+    multipliers,
+    slides,
+)
 
 MU = 0.4
 
@@ -14,7 +19,7 @@ def drawn(seed):
     M = random.normal(size=(14, 20))
     missing = random.normal(size=14)
     one_sided = np.array([False, True, *[True, False, False] * 4])
-    return M @ M.T / 20.0, missing, one_sided, Rough(np.arange(2, 14, 3), np.full(4, MU))
+    return M @ M.T / 20.0, missing, one_sided, FrictionContacts(np.arange(2, 14, 3), np.full(4, MU))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -43,7 +48,7 @@ def test_derivatives_are_those_of_differences_and_the_transpose_is_one():
         W, missing, one_sided, rough = drawn(seed)
         lam, held = multipliers(W, missing, one_sided, rough)
         kinds |= {slides(lam[n : n + 3], MU) for n in rough.first if held[n]}
-        modes = modes_of(held, lam, W @ lam - missing, rough)
+        modes = active_rows(held, lam, W @ lam - missing, rough)
         small, way = W[np.ix_(held, held)], np.random.default_rng(9).normal(size=14)
         found = modes.solve(small, way[held])
         ends = [multipliers(W, missing + s * way, one_sided, rough)[0] for s in (1e-6, -1e-6)]

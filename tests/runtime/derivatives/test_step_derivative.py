@@ -63,7 +63,7 @@ def simulate(step, drive, start=None):
     x, v = (step.x0, step.v0) if start is None else start
     taken = []
     for u in drive:
-        step.at(x, step.dt, u)
+        step.evaluate(x, step.dt, u)
         taken.append(step.advance(v, u))
         x, v = x + step.dt * taken[-1].w, taken[-1].w
     return taken, x, v
@@ -79,7 +79,7 @@ def forward(derivative, taken, drive=None):
     count = len(derivative.parameters)
     tangent = Tangent(*np.zeros((2, count, derivative.step.size, 3)))
     for number, one in enumerate(taken):
-        derivative.at(one)
+        derivative.set_step(one)
         tangent = derivative.forward(tangent, None if drive is None else drive[:, number])
     return tangent
 
@@ -88,7 +88,7 @@ def backward(derivative, taken, cotangent):
     """Derivatives of a weighted last state by the parameters, each drive, and the first state."""
     sums, by_drive = derivative.sums(), []
     for one in reversed(taken):
-        derivative.at(one)
+        derivative.set_step(one)
         cotangent, found = derivative.backward(cotangent, sums)
         by_drive.insert(0, found)
     return derivative.collect(sums), np.array(by_drive), cotangent

@@ -184,7 +184,7 @@ def test_a_singular_stiffness_that_is_not_symmetric_gives_no_answer(grid, monkey
     f = map_of(arm(grid, "large"))
     here = f(np.zeros(3))
     empty = scipy.sparse.csr_array((here.x.size, here.x.size))
-    monkeypatch.setattr(f.tangent, "_whole", lambda matrix, shift: empty)
+    monkeypatch.setattr(f.tangent, "_full_matrix", lambda matrix, shift: empty)
     f.tangent.factorise()
     assert np.isnan(f.tangent.solve(here.x)).all()
     with pytest.raises(MapError, match="stiffness is singular at u = .0.0, 0.0, 0.0."):

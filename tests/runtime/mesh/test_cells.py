@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.mesh.cells import GMSH_TETRAHEDRON_EDGES, Cells, elements
+from sofa_softctl.runtime.mesh.cells import GMSH_TETRAHEDRON_EDGES, MixedCells, mesh_of_cells
 
 POINTS = np.zeros((30, 3))
 
@@ -11,8 +11,8 @@ def mesh_of(*cells: tuple[int, list[int]], **options):
     size = np.array([len(points) for _, points in cells])
     connectivity = np.concatenate([points for _, points in cells])
     types = np.array([cell_type for cell_type, _ in cells])
-    return elements(
-        POINTS, Cells(types, np.cumsum(size) - size, size, connectivity, **options), "a.vtk"
+    return mesh_of_cells(
+        POINTS, MixedCells(types, np.cumsum(size) - size, size, connectivity, **options), "a.vtk"
     )
 
 
@@ -96,6 +96,6 @@ def test_a_cell_with_the_wrong_number_of_points_is_named():
 
 
 def test_cells_that_reach_past_their_points_are_refused():
-    cells = Cells(np.array([5]), np.array([1]), np.array([3]), np.array([0, 1, 2]))
+    cells = MixedCells(np.array([5]), np.array([1]), np.array([3]), np.array([0, 1, 2]))
     with pytest.raises(MeshError, match="the sizes of the cells do not match"):
-        elements(POINTS, cells, "a.vtk")
+        mesh_of_cells(POINTS, cells, "a.vtk")

@@ -36,8 +36,8 @@ def test_the_unit_cube_has_its_volume_and_measures():
     assert shapes.edge_length == pytest.approx((1.0, (12 + 18 * 2**0.5) / 30, 2**0.5))
     assert shapes.dihedral_angle == pytest.approx((54.7356, 90.0), abs=1e-4)
     assert shapes.scaled_jacobian == pytest.approx((0.5**0.5, (1 + 4 * 0.5**0.5) / 5))
-    assert len(cube.skin.triangles) == 12 and cube.skin.closed
-    assert cube.thin_share == 1.0  # all nodes are on the surface
+    assert len(cube.skin.triangles) == 12 and cube.skin.is_closed
+    assert cube.thin_fraction == 1.0  # all nodes are on the surface
     assert (cube.flat, cube.repeated, cube.overlapping, cube.unused, cube.coincident) == (0,) * 5
     assert cube.pieces == 1
 
@@ -49,7 +49,7 @@ def test_a_sound_mesh_has_no_findings(block):
 def test_a_wall_of_one_element_has_all_nodes_on_its_surface(box):
     """Of n^3 cells of six tetrahedra: all of them for n = 1, and less with each further layer."""
     blocks = [mesh_of(box, n, 1.0) for n in (2, 3, 5, 7)]
-    shares = [describe(block, "a.vtk").thin_share for block in blocks]
+    shares = [describe(block, "a.vtk").thin_fraction for block in blocks]
     assert shares[0] == 1.0
     assert shares == sorted(shares, reverse=True) and shares[-1] < 0.1
 
@@ -74,7 +74,7 @@ def test_elements_in_the_other_order_are_counted_and_keep_their_volume(block):
     other = describe(Mesh(block.positions, tetrahedra=rows), "a.vtk")
     assert other.reversed == 7
     assert other.volume == pytest.approx(8000.0, rel=1e-12)
-    assert other.skin.closed and other.overlapping == 0
+    assert other.skin.is_closed and other.overlapping == 0
 
 
 def test_parts_are_joined_by_points(block):
@@ -110,5 +110,5 @@ def test_a_cavity_is_a_shell_of_its_own_and_is_taken_off(box):
     hollow = describe(Mesh(points, tetrahedra=shell), "a.vtk")
     assert hollow.volume == pytest.approx(26.0) == hollow.skin.volume
     skin = describe(Mesh(points, triangles=hollow.skin.triangles), "a.vtk")
-    assert (skin.pieces, skin.skin.closed) == (2, True)
+    assert (skin.pieces, skin.skin.is_closed) == (2, True)
     assert skin.volume == pytest.approx(26.0)

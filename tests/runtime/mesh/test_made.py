@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.mesh.made import made_mesh
-from sofa_softctl.runtime.mesh.skin import measured
+from sofa_softctl.runtime.mesh.skin import measure_skin
 
 
 @pytest.mark.parametrize(
@@ -14,8 +14,8 @@ from sofa_softctl.runtime.mesh.skin import measured
 def test_cubes_are_closed_and_wound_outwards(name, side, points, triangles):
     """1e-5: a corner of SOFA's cube is off by 1e-6."""
     mesh = made_mesh(name)
-    skin = measured(mesh.positions, mesh.triangles)
-    assert skin.closed
+    skin = measure_skin(mesh.positions, mesh.triangles)
+    assert skin.is_closed
     assert skin.volume == pytest.approx(side**3, rel=1e-5)
     assert (len(mesh.positions), len(mesh.triangles)) == (points, triangles)
 

@@ -101,7 +101,7 @@ def test_an_empty_file_is_no_mesh(tmp_path):
 def test_a_file_with_the_suffix_of_another_format_is_recognised(tmp_path):
     path = tmp_path / "part.vtk"
     path.write_text(STL)
-    with pytest.raises(MeshError, match="first line, got 'solid part'. This is no VTK file"):
+    with pytest.raises(MeshError, match="first line, got 'solid part'. This is not a VTK file"):
         read_mesh(path)
 
 

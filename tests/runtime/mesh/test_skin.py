@@ -18,7 +18,7 @@ def test_a_block_has_a_closed_skin_of_its_volume(box, flip):
     points, rows = box(3, 4, 5, size=(1.0, 2.0, 3.0))
     rows = rows[:, [1, 0, 2, 3]] if flip else rows
     skin = skin_of(Mesh(points, tetrahedra=rows))
-    assert skin.closed and len(skin.triangles) == 2 * 52
+    assert skin.is_closed and len(skin.triangles) == 2 * 52
     assert skin.volume == pytest.approx(6.0, rel=1e-12)
 
 
@@ -35,13 +35,13 @@ def test_quads_count_as_two_triangles():
     points = [[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     skin = skin_of(Mesh(points, quads=quads))
-    assert skin.closed and skin.volume == pytest.approx(1.0)
+    assert skin.is_closed and skin.volume == pytest.approx(1.0)
 
 
 def test_a_missing_triangle_leaves_its_three_edges_open():
     skin = surface(OUTWARDS[1:])
     assert (skin.open_edges, skin.crowded_edges, skin.twisted_edges) == (3, 0, 0)
-    assert not skin.closed
+    assert not skin.is_closed
 
 
 def test_a_triangle_wound_the_other_way_twists_its_three_edges():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, voxelize
+from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, VoxelGrid, voxelize
 
 CORNERS = np.array([[x, y, z] for z in (0.0, 1.0) for y in (0.0, 1.0) for x in (0.0, 1.0)])
 QUADS = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
@@ -12,7 +12,7 @@ CUBE = np.array([[q[0], q[k], q[k + 1]] for q in QUADS for k in (1, 2)])
 
 def grid(low, high, counts):
     low, counts = np.array(low, float), np.array(counts)
-    return Cells(low, (np.array(high) - low) / counts, counts)
+    return VoxelGrid(low, (np.array(high) - low) / counts, counts)
 
 
 def test_of_a_cube_the_outer_cells_are_met_and_the_inner_ones_enclosed():

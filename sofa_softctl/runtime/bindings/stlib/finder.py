@@ -1,4 +1,4 @@
-"""Import finder for `stlib3`, `splib3` and `softrobots` where the originals are not installed.
+"""Import finder for `stlib3`, `splib3` and `softrobots` if the originals are not installed.
 
 These libraries of SOFA's users are on no package index: people put folders of the repositories
 STLIB and SoftRobots on their path. The finder stays at the end of sys.meta_path, on either backend,
@@ -18,7 +18,7 @@ from types import ModuleType
 from typing_extensions import override
 
 LIBRARIES = ("softrobots", "splib3", "stlib3")
-"""Names at the top level."""
+"""Names of the libraries at the top level."""
 _FOLDER = Path(__file__).parent
 _STLIB = "If the original has it, put python3/src of github.com/SofaDefrost/STLIB on PYTHONPATH."
 _ORIGINALS = {
@@ -42,20 +42,20 @@ ABSENT = {
     "splib": "it is the name for Python 2. Write splib3, which comes with sofa_softctl.",
     "stlib": "it is the name for Python 2. Write stlib3, which comes with sofa_softctl.",
 }
-"""Modules that scenes import and nobody has, and what to do about it; at the top level."""
+"""Missing modules that scenes import, at the top level, with advice."""
 
 
 def install() -> None:
-    """Put the finder at the end of sys.meta_path, once."""
+    """Add the finder to the end of sys.meta_path, once."""
     if not any(isinstance(finder, LibraryFinder) for finder in sys.meta_path):
         sys.meta_path.append(LibraryFinder())
 
 
 class LibraryFinder(importlib.abc.MetaPathFinder):
-    """Finds the libraries in this package.
+    """Import finder of the libraries in this package.
 
     Its packages have an empty `__path__`: Python would take folders without `__init__.py` for
-    packages before it asks this finder. A `path` with folders is that of an original.
+    packages before it calls this finder. A `path` with folders belongs to an original.
     """
 
     @override
@@ -70,31 +70,31 @@ class LibraryFinder(importlib.abc.MetaPathFinder):
         if path or library not in LIBRARIES:
             return None
         if fullname in PACKAGES:
-            spec = ModuleSpec(fullname, _PackageLoader(), origin=__file__, is_package=True)
-            spec.has_location = True  # `__file__` is this one
-            return spec
+            package = ModuleSpec(fullname, _PackageLoader(), origin=__file__, is_package=True)
+            package.has_location = True  # `__file__` is this file
+            return package
         *packages, _ = fullname.split(".")
-        found = PathFinder.find_spec(fullname, [str(_FOLDER.joinpath(*packages))])
-        if found is None and packages:
+        spec = PathFinder.find_spec(fullname, [str(_FOLDER.joinpath(*packages))])
+        if spec is None and packages:
             raise ModuleNotFoundError(
                 f"No module named '{fullname}': it is not part of the {library} that comes with "
                 f"sofa_softctl. {_ORIGINALS[library]}",
                 name=fullname,
             )
-        if found is not None and found.submodule_search_locations is not None:
-            found.submodule_search_locations = []
-        return found
+        if spec is not None and spec.submodule_search_locations is not None:
+            spec.submodule_search_locations = []
+        return spec
 
 
 class _PackageLoader(importlib.abc.Loader):
-    """Fills a package of the table."""
+    """Loader that fills a package of the table."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None
 
     def exec_module(self, module: ModuleType) -> None:
         module.__doc__ = "Part of a library of SOFA's users, answered by sofa_softctl."
-        entries = [entry.partition(":") for entry in PACKAGES[module.__name__]]
+        entries = [text.partition(":") for text in PACKAGES[module.__name__]]
         for home, _, name in entries:
             if name:
                 content = getattr(importlib.import_module(f"{module.__name__}.{home}"), name)
@@ -159,7 +159,7 @@ PACKAGES = {
     "stlib3.tools": ["box_filter:BoxFilter"],
     "stlib3.visuals": ["visualmodel:VisualModel"],
 }
-"""Packages that bring nothing of their own, and what each offers of its modules.
+"""Packages without content except for these modules and names of modules.
 
 "module:name" is imported with the package, a module without name when it is used.
 """

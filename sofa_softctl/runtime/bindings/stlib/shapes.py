@@ -1,4 +1,4 @@
-"""Surface meshes of our own in place of those that SOFA brings, as files: a ball and a floor.
+"""Files of our surface meshes in place of SOFA's: a ball and a floor.
 
 A real SOFA reads them, too. `python -m sofa_softctl.runtime.bindings.stlib.shapes` writes them.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from sofa_softctl.runtime.mesh.made import made_mesh
 
 MESHES = str(Path(__file__).parent / "meshes")
-"""Folder in which 'mesh/ball.obj' is found."""
+"""Folder that contains 'mesh/ball.obj'."""
 
 
 def write(name: str) -> None:

@@ -14,7 +14,12 @@ from sofa_softctl.runtime.components.collision.surface import is_closed
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs, element_boxes
 from sofa_softctl.runtime.kernels.contact.inside import depths, distances
-from sofa_softctl.runtime.kernels.contact.sides import SAME, crossings, heights, rims
+from sofa_softctl.runtime.kernels.contact.sides import (
+    EQUAL_LENGTH_TOLERANCE,
+    crossings,
+    heights,
+    rims,
+)
 
 
 class CollisionBody(NamedTuple):
@@ -117,7 +122,9 @@ def warn_of_overlap(
 
 def _overlap(around: CollisionModel, body: CollisionBody, method: Intersection) -> Overlap:
     x, triangles = around.surface().x, around.elements
-    eps = SAME * float(np.linalg.norm(np.ptp(x[triangles].reshape(-1, 3), axis=0)))
+    eps = EQUAL_LENGTH_TOLERANCE * float(
+        np.linalg.norm(np.ptp(x[triangles].reshape(-1, 3), axis=0))
+    )
     alarm = method.alarmDistance.get()
     height = _heights(around, body, alarm, eps)
     touching = np.abs(height) <= eps

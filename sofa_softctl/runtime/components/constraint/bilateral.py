@@ -235,7 +235,7 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
         centre, q = a[:, :3], a[:, 3:]
         if self._offset is not None:
             centre, q = (centre + self._offset[0], rigid.product(q, self._offset[1]))
-        turn = rigid.rotated(q, rigid.rotation_vector(_turn(b[:, 3:], q)))
+        turn = rigid.rotate_vectors(q, rigid.rotation_vector(_turn(b[:, 3:], q)))
         return np.hstack([b[:, :3] - centre, turn])
 
     @override

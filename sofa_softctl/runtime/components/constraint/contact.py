@@ -147,7 +147,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         rotation = model.state.kind.difference(free, start)[:, 3:]
         if not keeps_sofa_defects():
             return start_arm, start_arm + np.cross(rotation, start_arm), start_arm
-        arm = rigid.rotated(rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:])), start_arm)
+        arm = rigid.rotate_vectors(
+            rigid.product(free[:, 3:], rigid.conjugate(start[:, 3:])), start_arm
+        )
         return start_arm, start_arm + np.cross(rotation, arm) if self.in_velocities else arm, arm
 
     def _motion(self, side: int) -> np.ndarray:

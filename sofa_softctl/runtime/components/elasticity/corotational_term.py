@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.kernels.elasticity import corotational_derivative as kernel
-from sofa_softctl.runtime.kernels.elasticity.corotational_tangent import turns
+from sofa_softctl.runtime.kernels.elasticity.corotational_tangent import rotation_gradients
 
 
 class CorotationalTerm(StepTerm):
@@ -29,7 +29,7 @@ class CorotationalTerm(StepTerm):
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         field, self.h = self.field, h
         x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)
-        turns(
+        rotation_gradients(
             x, field.elements, field.method_number, field.frames0, field.rotations, field.h, self.G
         )
         kernel.gradients(x, w, field.elements, field.h, h, h * (h + beta), self.Z)

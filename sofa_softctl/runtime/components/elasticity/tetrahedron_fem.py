@@ -278,7 +278,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         """Return the rotations' derivative and its effect on forces; see corotational_tangent."""
         B, G = np.empty((2, len(self.elements), 4, 3, 3))
         x = self.state.position.get()
-        tangent.turning(
+        tangent.tangent_factors(
             x,
             self.x0,
             self.elements,

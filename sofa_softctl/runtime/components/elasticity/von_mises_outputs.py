@@ -78,7 +78,7 @@ class VonMisesOutputs(Component):
         stress = stresses.von_mises(stresses.linear_stress(strain, lame))
         stress[stress < _STRESS_MIN] = 0.0
         self.vonMisesPerElement.set(stress)
-        nodes = stresses.at_nodes(stress, self.elements, len(x))
+        nodes = stresses.mean_at_nodes(stress, self.elements, len(x))
         self.vonMisesPerNode.set(nodes)
 
     def _sofa_strain(self, x: np.ndarray, F: np.ndarray) -> np.ndarray:

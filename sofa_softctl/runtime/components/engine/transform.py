@@ -21,7 +21,7 @@ from sofa_softctl.runtime.core.data.types import (
     Vectors,
 )
 from sofa_softctl.runtime.helper.repository import path_near
-from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
+from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotate_vectors
 from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
 
 
@@ -66,7 +66,7 @@ class TransformEngine(Engine):
             return
         q = conjugate(q) / np.linalg.norm(q) if inverse else q  # SOFA's inverse
         turns = np.tile(q, (len(points), 1))
-        points[:, :3] = rotated(turns, points[:, :3])
+        points[:, :3] = rotate_vectors(turns, points[:, :3])
         if points.shape[1] == 7:
             points[:, 3:] = product(turns, points[:, 3:])
 

@@ -19,7 +19,7 @@ from sofa_softctl.runtime.core.data.reading import attribute
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Texts, UInt, Vector, Vectors
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
-from sofa_softctl.runtime.mesh.faces import attached, vertex_normals, with_subelements
+from sofa_softctl.runtime.mesh.faces import vertex_normals, with_subelements, without_free_points
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
 from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
@@ -136,7 +136,7 @@ class MeshLoader(Component):
         if self.createSubelements.get():
             mesh = with_subelements(mesh)
         if self.onlyAttachedPoints.get():
-            mesh = attached(mesh)
+            mesh = without_free_points(mesh)
         self.position.set(np.array(self._apply_sofa_defect(mesh).positions))
         for name in ELEMENTS:
             self._data[name].set(np.array(getattr(mesh, name)))

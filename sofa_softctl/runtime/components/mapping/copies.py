@@ -108,7 +108,7 @@ class CopyMapping(Mapping):
             np.add.at(out[:, : force.shape[1]], copied, force[nodes])
 
     @property
-    def weighted(self) -> bool:
+    def has_constant_weights(self) -> bool:
         """False for joints: three joints share a row, so their copies are not weights of rows."""
         return self.child.kind.name != "Vec1"
 

@@ -109,7 +109,7 @@ class DistanceMapping(Mapping):
         np.add.at(out[:, :3], self.edges[:, 1], along)
 
     @property
-    def weighted(self) -> bool:
+    def has_constant_weights(self) -> bool:
         """False, since J rotates with the edges."""
         return False
 

@@ -109,7 +109,7 @@ class RigidMapping(Mapping):
                 self.turn = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), 1))
         elif self.globalToLocalCoords.get() and not self.useX0.get():
             frame = self.parent.position.get()[self.body]
-            places = rigid.rotated(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
+            places = rigid.rotate_vectors(rigid.conjugate(frame[:, 3:]), x[:, :3] - frame[:, :3])
         else:
             places = x[:, :3].copy()
             if child.kind.name == "Rigid3":
@@ -150,7 +150,7 @@ class RigidMapping(Mapping):
             np.add.at(out[:, 3:], self.body, force[:, 3:])
 
     @property
-    def weighted(self) -> bool:
+    def has_constant_weights(self) -> bool:
         """False, since J rotates with the body."""
         return False
 

@@ -14,7 +14,7 @@ from sofa_softctl.runtime.components.projective.base import NodeConstraint
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real, Reals, Vector
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
-from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotated
+from sofa_softctl.runtime.kernels.mapping.rigid import conjugate, product, rotate_vectors
 
 
 class AttachProjectiveConstraint(NodeConstraint):
@@ -211,7 +211,7 @@ def _rotations_to_next(state: MechanicalState) -> np.ndarray:
     if state.kind.name != "Rigid3":
         return turns
     rest = state.rest_position.get()
-    direction = rotated(conjugate(rest[:-1, 3:]), np.diff(rest[:, :3], axis=0))
+    direction = rotate_vectors(conjugate(rest[:-1, 3:]), np.diff(rest[:, :3], axis=0))
     direction /= np.maximum(np.linalg.norm(direction, axis=1, keepdims=True), 1e-300)
     axis = np.cross(direction, [1.0, 0.0, 0.0])
     axis /= np.maximum(np.linalg.norm(axis, axis=1, keepdims=True), 1e-300)

@@ -103,7 +103,7 @@ class AffineMovementProjectiveConstraint(NodeConstraint):
         last = first.copy()
         if self.state.kind.name == "Rigid3":
             rotation = self.quaternion.get()[None]
-            last[:, :3] = rigid.rotated(rotation, first[:, :3]) + self.translation.get()
+            last[:, :3] = rigid.rotate_vectors(rotation, first[:, :3]) + self.translation.get()
             last[:, 3:] = rigid.product(first[:, 3:], np.broadcast_to(rotation, first[:, 3:].shape))
             return last
         return first @ self.rotation.get().reshape(3, 3).T + self.translation.get()

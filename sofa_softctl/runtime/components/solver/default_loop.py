@@ -36,7 +36,7 @@ class DefaultAnimationLoop(SteppingLoop):
         self.outer.act()
         for system in self.systems:
             assert system.solver._context is not None
-            with timer.within("solve", f"Mechanical ({system.solver._context.getName()})"):
+            with timer.record_steps("solve", f"Mechanical ({system.solver._context.getName()})"):
                 system.solver.integrate(h)
         self.clock.lap("free motion")
         self.end(h)

@@ -96,7 +96,7 @@ class EulerImplicitSolver(OdeSolver):
             b = h * system.force
         system.project(b)
         system.linear_solver.set_matrix(*self.matrix_factors(h))
-        with timer.within("MBKSolve"):
+        with timer.record_steps("MBKSolve"):
             change = system.linear_solver.solve(b)
         if self.firstOrder.get():
             np.copyto(system.v_free, change)

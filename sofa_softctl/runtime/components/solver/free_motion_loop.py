@@ -77,7 +77,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
         """Forget the constraints of the last step."""
         super().reset()
         if self.problem is not None:
-            self.problem.forget()
+            self.problem.clear()
 
     def _check_free_motion(self) -> None:
         for system in self.systems:
@@ -190,7 +190,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
                     f"does not support solveVelocityConstraintFirst=True with "
                     f"{constraint.describe()}: leave it out."
                 )
-            problem.of(constraint, problem.delta_free)[:] = constraint.motion_violation()
+            problem.rows_of(constraint, problem.delta_free)[:] = constraint.motion_violation()
         problem.W /= dt
         problem.delta_free /= dt
 

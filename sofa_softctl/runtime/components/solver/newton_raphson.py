@@ -104,7 +104,7 @@ class NewtonRaphsonSolver(Component):
     def _iterate(self, function: NonlinearFunction, residuals: list[float]) -> str:
         for iteration in range(self.maxNbIterationsNewton.get()):
             estimate = function.squared_estimate()
-            with timer.within("NewtonStep"):
+            with timer.record_steps("NewtonStep"):
                 step = function.solve()
                 residuals.append(self._search_line(function, residuals[-1], iteration))
             if self.printLog.get():

@@ -105,7 +105,7 @@ class StaticSolver(OdeSolver):
     def integrate(self, h: float) -> None:
         """Solve for the equilibrium; h has no effect."""
         del h  # statics
-        with timer.within("StaticSolver::Solve"):
+        with timer.record_steps("StaticSolver::Solve"):
             self.newton.solve(Balance(self.system))
 
 
@@ -129,7 +129,7 @@ class Balance:
         """Solve K dx = f, and return |dx|^2."""
         solver = self.system.linear_solver
         solver.set_matrix(0.0, 1.0, 0.0)
-        with timer.within("MBKSolve"):
+        with timer.record_steps("MBKSolve"):
             self.change = solver.solve(self.system.force.copy()).copy()
         return float(np.vdot(self.change, self.change))
 

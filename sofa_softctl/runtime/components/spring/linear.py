@@ -320,7 +320,7 @@ class SpringForceField(LinearSpringField):
         have_same_nodes = all(map(np.array_equal, springs[:2], self._found[:2]))
         if not have_same_nodes:
             self._ready = False
-            self._context._changed()
+            self._context._count_change()
 
     def reinit(self) -> None:
         """Read stiffness, damping and switches of the springs again."""

@@ -21,7 +21,7 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Integers, Real, Vector
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain
-from sofa_softctl.runtime.kernels.mapping.rigid import rotated
+from sofa_softctl.runtime.kernels.mapping.rigid import rotate_vectors
 
 
 class TopologicalMapping(Component):
@@ -233,7 +233,9 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         angles = 2.0 * np.arange(count) * np.pi / max(count, 1)
         circle = radius * np.outer(np.cos(angles), y)
         circle += (focal if focal > 0.0 else radius) * np.outer(np.sin(angles), z)
-        offsets = rotated(np.repeat(poses[:, 3:], count, axis=0), np.tile(circle, (len(poses), 1)))
+        offsets = rotate_vectors(
+            np.repeat(poses[:, 3:], count, axis=0), np.tile(circle, (len(poses), 1))
+        )
         positions = np.repeat(poses[:, :3], count, axis=0) + offsets
         state.resize(positions)
         state.position.set(positions)

@@ -8,7 +8,7 @@ from sofa_softctl.runtime.components.loader.by_ending import load_mesh
 from sofa_softctl.runtime.components.topology.mesh_topology import GeneratedTopology
 from sofa_softctl.runtime.core.data.types import Bool, Counts, Int, Real, Text, UInt, Vector
 from sofa_softctl.runtime.helper.message import complain
-from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, Cells, coarser, voxelize
+from sofa_softctl.runtime.mesh.voxels import BOUNDARY, INSIDE, OUTSIDE, VoxelGrid, coarser, voxelize
 
 CELLS_MAX = 10_000_000
 """A larger grid is taken for a mistake: it costs half a minute and some GB."""
@@ -105,7 +105,7 @@ class SparseGridTopology(GeneratedTopology):
                 f"than {CELLS_MAX:.0e} are taken for a mistake. Give a smaller n, a larger "
                 "cellWidth or fewer nbVirtualFinerLevels."
             )
-        cells = Cells(low, (high - low) / (finest - 1), finest - 1)
+        cells = VoxelGrid(low, (high - low) / (finest - 1), finest - 1)
         kinds = voxelize(points, triangles, cells)
         if not levels and self.onlyInsideCells.get():
             kinds[kinds == BOUNDARY] = OUTSIDE
@@ -116,7 +116,7 @@ class SparseGridTopology(GeneratedTopology):
         order = np.concatenate([np.flatnonzero(kinds == kind) for kind in (BOUNDARY, INSIDE)])
         for _ in range(levels):
             cells, kinds, factors = coarser(cells, kinds, factors)
-            i, j, k = cells.places().T
+            i, j, k = cells.indices().T
             order = np.lexsort((k, j, i))
             order = order[kinds[order] != OUTSIDE]
         if not len(order):
@@ -181,7 +181,7 @@ class SparseGridTopology(GeneratedTopology):
             raise self.fault(f"needs nbVirtualFinerLevels from 0 to 10, got {levels}.")
         return levels
 
-    def _fill(self, cells: Cells, order: np.ndarray) -> None:
+    def _fill(self, cells: VoxelGrid, order: np.ndarray) -> None:
         """Set vertices and hexahedra of these cells in this order."""
         position, hexahedra = cells.hexahedra(order)
         self._cells = cells

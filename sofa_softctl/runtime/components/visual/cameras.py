@@ -56,7 +56,7 @@ class BaseCamera(Inert):
     def _point_ahead(self, position: np.ndarray) -> np.ndarray:
         """Return the point at `distance` before a camera at `position`."""
         offset = np.array([[0.0, 0.0, -self.distance.get()]])
-        return position + rigid.rotated(self.orientation.get()[None, :], offset)[0]
+        return position + rigid.rotate_vectors(self.orientation.get()[None, :], offset)[0]
 
     def _set_default_view(self) -> None:
         """Look at the whole scene, upright against gravity, from three times its radius."""
@@ -98,7 +98,9 @@ class BaseCamera(Inert):
 
     def getLookAtFromOrientation(self, position: Any, distance: float, turn: Any) -> list[float]:
         """Return the point that a camera sees at a distance."""
-        offset = rigid.rotated(np.array([turn], dtype=float), np.array([[0.0, 0.0, -distance]]))[0]
+        offset = rigid.rotate_vectors(
+            np.array([turn], dtype=float), np.array([[0.0, 0.0, -distance]])
+        )[0]
         return (np.asarray(position, dtype=float) + offset).tolist()
 
     def getOrientationFromLookAt(self, position: Any, target: Any) -> list[float]:

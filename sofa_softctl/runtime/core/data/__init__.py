@@ -1,1 +1,1 @@
-"""Data of components: values, types, and how Python sees them."""
+"""Data of components: values, types, and views for Python."""

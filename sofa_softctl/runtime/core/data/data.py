@@ -1,4 +1,4 @@
-"""Data: the typed, linkable, observable values of components and nodes, as in SOFA."""
+"""Data: typed, linkable, observable values of components and nodes, as in SOFA."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.data.declaration import DataType
 
 _PATH = re.compile(r"[./]*[A-Za-z_][\w/.]*\.[A-Za-z_]\w*")
-"""A text that looks like the path of a Data."""
+"""Pattern of a text that looks like the path of a Data."""
 
 
 class DataClass(type):
-    """Shows a class of Data by SofaPython3's name of it."""
+    """Metaclass that shows a class of Data by its SofaPython3 name."""
 
     sofa_class: str
 
@@ -32,11 +32,11 @@ class DataClass(type):
 
 
 class Data(metaclass=DataClass):
-    """One value of one object.
+    """Value of an object.
 
-    `value` is what SofaPython3 gives: Python scalars and strings, and for everything else a
-    read-only view of the array. `writeable()` gives the array for writing. Code of the runtime
-    uses `get()`, `set()` and `touch()`, which check nothing.
+    `value` is a Python scalar or string, or a read-only view of an array, as in SofaPython3.
+    `writeable()` returns the array for writing. Code of the runtime uses `get()`, `set()` and
+    `touch()`, which do no checks.
     """
 
     sofa_class = "Sofa.Core.Data"
@@ -69,15 +69,15 @@ class Data(metaclass=DataClass):
         self._set = False
         self._read_only = type.read_only
         self._parent: Data | None = None
-        self._seen = -1  # the parent's counter when its value was last taken over
-        self._link: str | None = None  # a path that could not be followed yet
+        self._seen = -1  # the parent's counter at the last update
+        self._link: str | None = None  # a path that does not exist yet
         self._followers: tuple[Data, ...] = ()
 
-    # -- what scenes use ------------------------------------------------------------------
+    # -- API for scenes -------------------------------------------------------------------
 
     @property
     def value(self) -> Any:
-        """The value; arrays come as read-only views."""
+        """Value, a read-only view for arrays."""
         value = get_noted(self)
         if isinstance(value, np.ndarray):
             value = value.view()
@@ -87,10 +87,10 @@ class Data(metaclass=DataClass):
     @value.setter
     def value(self, value: Any) -> None:
         self.check_settable()
-        self.assign(value, scene_line(), whole=True)
+        self.assign(value, scene_line(), from_script=True)
 
     def getValue(self) -> Any:
-        """The value; arrays come as read-only views."""
+        """Return the value, a read-only view for arrays."""
         return self.value
 
     def setValue(self, value: Any) -> None:
@@ -98,7 +98,7 @@ class Data(metaclass=DataClass):
         self.value = value
 
     def check_settable(self) -> None:
-        """SceneError when the component alone writes it in a run; else a complaint."""
+        """Raise a SceneError if only the component may write it in a run; else complain."""
         if not self.type.read_only:
             return
         error = SceneError(
@@ -108,65 +108,65 @@ class Data(metaclass=DataClass):
         if not self.type.computed and getattr(self.owner, "_initialised", True):
             raise error
         complain(self.owner, error, " As in SOFA the value stays until it is computed anew.")
-        self.get()  # what is due is computed before, not over the value
+        self.get()  # compute it before, not over the new value
 
     def array(self) -> np.ndarray:
-        """A read-only view of the value as an array."""
+        """Return a read-only view of the value as an array."""
         value = np.asarray(get_noted(self)).view()
         value.setflags(write=False)
         return value
 
     def writeable(self, kind: type[np.ndarray] = np.ndarray) -> WriteAccess:
-        """A context that gives the array for writing: `with data.writeable() as x: x[0] = ...`.
+        """Return a context with the array for writing: `with data.writeable() as x: x[0] = ...`.
 
-        It comes as an array of that `kind`, such as Sofa.PyTypes.RGBAColor. When the context ends
-        the array can no longer be written, as nobody would hear of it.
+        The array has this `kind`, such as Sofa.PyTypes.RGBAColor. It is read-only after the
+        context, since later changes would not be noticed.
         """
         return WriteAccess(self, kind)
 
     writeableArray = writeable
 
     def getName(self) -> str:
-        """The name, as SOFA writes it."""
+        """Return the name, as SOFA writes it."""
         return self.name
 
     def setName(self, name: str) -> None:
-        """Rename it; its object still knows it by the old name, as in SOFA."""
+        """Rename it; its object still uses the old name, as in SOFA."""
         self.name = name
 
     def getHelp(self) -> str:
-        """Help text."""
+        """Return the help text."""
         return self.type.help
 
     def getOwner(self) -> Any:
-        """The component or node that it belongs to."""
+        """Return the component or node that it belongs to."""
         return self.owner
 
     def getPathName(self) -> str:
-        """Its place in the graph, such as `/trunk/dofs.position`."""
+        """Return its path in the graph, such as `/trunk/dofs.position`."""
         return f"{self.owner.getPathName()}.{self.name}"
 
     def getLinkPath(self) -> str:
-        """Its place in the graph as a link, such as `@/trunk/dofs.position`."""
+        """Return its path in the graph as a link, such as `@/trunk/dofs.position`."""
         return f"@{self.getPathName()}"
 
     getAsACreateObjectParameter = getLinkPath
 
     @property
     def linkpath(self) -> LinkPath:
-        """Its place in the graph as a link."""
+        """Path in the graph as a link."""
         return LinkPath(self)
 
     def getParent(self) -> Data | None:
-        """The Data that this one takes its value from."""
+        """Return the Data that this Data follows, or None."""
         return self._parent
 
     def hasParent(self) -> bool:
-        """Whether the value comes from another Data."""
+        """Return True if it follows another Data."""
         return self._parent is not None or self._link is not None
 
     def setParent(self, parent: Data | str | None) -> None:
-        """Take the value from another Data from now on (None: stop doing so)."""
+        """Follow another Data, or no Data for None."""
         if isinstance(parent, str):
             self.assign(parent if parent.startswith("@") else f"@{parent}", scene_line())
             return
@@ -188,64 +188,64 @@ class Data(metaclass=DataClass):
             parent._followers += (self,)
 
     def isSet(self) -> bool:
-        """Whether a scene gave a value."""
+        """Return True if a scene set a value."""
         return self._set
 
     def unset(self) -> None:
-        """Forget that a scene gave a value."""
+        """Count the value as not set by a scene."""
         self._set = False
 
     def isReadOnly(self) -> bool:
-        """Whether the component alone writes it, or a script said that nobody should."""
+        """Return True if only the component writes it, or a script made it read-only."""
         return self._read_only
 
     def setReadOnly(self, read_only: bool) -> None:
-        """Tell a GUI whether it may be edited; scripts may still set it, as in SOFA."""
+        """Set whether a GUI may edit it; scripts may still set it, as in SOFA."""
         self._read_only = read_only
 
     def isRequired(self) -> bool:
-        """Whether a scene must give it."""
+        """Return True if a scene must set it."""
         return self.type.required
 
     def isPersistent(self) -> bool:
-        """Whether it is saved with the scene."""
+        """Return True if it is saved with the scene."""
         return self.persistent
 
     def setPersistent(self, persistent: bool) -> None:
-        """Choose whether it is saved with the scene."""
+        """Set whether it is saved with the scene."""
         self.persistent = persistent
 
     def getCounter(self) -> int:
-        """Number of changes of the value."""
+        """Return the number of changes of the value."""
         self.get()
         return self._counter
 
     def isDirty(self) -> bool:
-        """Whether the value must be taken over from its parent first."""
+        """Return True if the value must be updated from its parent."""
         return self._parent is not None and self._parent.getCounter() != self._seen
 
     def hasChanged(self) -> bool:
-        """Whether the value had to be taken over from its parent, which is done then."""
+        """Update the value from its parent; return True if it was necessary."""
         dirty = self.isDirty()
         self.get()
         return dirty
 
     def updateIfDirty(self) -> None:
-        """Bring the value up to date."""
+        """Update the value from its parent."""
         self.get()
 
     def typeName(self) -> str:
-        """The type, as SOFA writes it."""
+        """Return the type, as SOFA writes it."""
         return self.type.sofa_name(self.owner)
 
     getValueTypeString = typeName
 
     def getValueString(self) -> str:
-        """The value, as SOFA writes it: numbers separated by blanks."""
+        """Return the value, as SOFA writes it: numbers separated by blanks."""
         return self.type.format(self.get())
 
     def read(self, text: str) -> bool:
-        """Set the value from a text, as SOFA parses it; false where nothing of it can be read."""
+        """Set the value from a text, as SOFA parses it; return False if it is unreadable."""
         try:
             self._convert(text, None)
         except SceneError:
@@ -255,7 +255,7 @@ class Data(metaclass=DataClass):
         return True
 
     def toList(self) -> list[Any]:
-        """Its rows: as in SofaPython3, indices are [[3], [5]] and a vector [[x, y, z]]."""
+        """Return its rows, as SofaPython3: indices are [[3], [5]] and a vector [[x, y, z]]."""
         return self.type.rows(self.get())
 
     def __len__(self) -> int:
@@ -277,13 +277,13 @@ class Data(metaclass=DataClass):
     def __repr__(self) -> str:
         return repr(self.value)
 
-    # -- what the runtime uses ------------------------------------------------------------
+    # -- API for the runtime --------------------------------------------------------------
 
     def get(self) -> Any:
-        """The value itself, up to date, arrays writeable and not copied."""
+        """Return the updated value itself, arrays writeable and not copied."""
         parent = self._parent
         if parent is not None:
-            value = parent.get()  # which brings its counter up to date
+            value = parent.get()  # which updates its counter
             if parent._counter != self._seen:
                 self._take_over(value, parent)
                 self._seen = parent._counter
@@ -298,52 +298,52 @@ class Data(metaclass=DataClass):
         self._counter += 1
 
     def touch(self) -> None:
-        """Say that the array was written in place."""
+        """Count a change of the array in place."""
         self._counter += 1
 
-    def written(self, array: np.ndarray) -> None:
-        """Take over its array, or a copy of it, in which a script wrote."""
-        copied = array is not self._value
-        self.owner.check_change(self, array if copied else None, scene_line())
+    def set_from_script(self, array: np.ndarray) -> None:
+        """Set its array, or a copy of it, that a script has changed."""
+        is_copy = array is not self._value
+        self.owner.check_change(self, array if is_copy else None, scene_line())
         self._value = array
         self._counter += 1
         self.owner.data_changed(self)
 
-    def assign(self, value: Any, where: Line | None, *, whole: bool = False) -> None:
-        """Convert, check and take over what a scene gave: a value, another Data's, or a link."""
+    def assign(self, value: Any, line: Line | None, *, from_script: bool = False) -> None:
+        """Convert, check and store a value of a scene: a value, a Data, or a link."""
         if isinstance(value, Data):
-            value = self._copied(value, where)
+            value = self._copy_value(value, line)
         if isinstance(value, LinkPath) and isinstance(value.target, Data) and self.type.linkable:
             self.setParent(value.target)
         elif isinstance(value, str) and value.startswith("@") and self.type.linkable:
             self._link, self._parent = value, None
             self.follow_link()
         else:
-            converted = self._converted(value, where, whole)
+            converted = self._convert_or_salvage(value, line, from_script)
             if not self.type.may_be_nan and _has_nan(converted):
-                raise self._misfit(value, where, "NaN")
+                raise self._misfit(value, line, "NaN")
             if self._parent is not None:
                 self._seen = self._parent.getCounter()  # its present value is replaced
             self._link = None
             old = self._value
-            self.owner.check_change(self, converted, where)
+            self.owner.check_change(self, converted, line)
             for follower in self._followers:
-                follower.parent_changes(self, converted, where)
+                follower.parent_changes(self, converted, line)
             if is_shared(old) and old.shape == np.shape(converted):
-                np.copyto(old, converted)  # views of it that others hold stay valid
+                np.copyto(old, converted)  # other views of it stay valid
             else:
                 self._value = converted
             self._counter += 1
-        self.where = where
+        self.where = line
         self._set = True
         self.owner.data_changed(self)
 
     def _take_over(self, value: Any, parent: Data) -> None:
-        """Set the value to that of the Data that it follows.
+        """Update the value from the Data that it follows.
 
         Raises:
-            SceneError: It does not fit; before its owner is initialised that is a warning, and the
-                Data no longer follows, as in SOFA. Or a state would get more or fewer nodes.
+            SceneError: It does not fit; before its owner is initialised this is a warning, and the
+                Data no longer follows, as in SOFA. Or the number of nodes of a state would change.
         """
         old = self._value
         try:
@@ -365,16 +365,16 @@ class Data(metaclass=DataClass):
                     f"{len(self._value)}: a state keeps its nodes."
                 )
 
-    def parent_changes(self, parent: Data, value: Any, where: Line | None) -> None:
-        """The Data that it follows is set."""
+    def parent_changes(self, parent: Data, value: Any, line: Line | None) -> None:
+        """Check the value that the followed Data gets."""
         if self._parent is parent:
             if getattr(self.owner, "category", "") not in ("", "topology", "region"):
-                self.owner.check_change(self, value, where)  # of what acts on the motion
+                self.owner.check_change(self, value, line)  # for components in the motion
             for follower in self._followers:
-                follower.parent_changes(self, value, where)
+                follower.parent_changes(self, value, line)
 
     def _convert(
-        self, value: Any, where: Line | None, source: str = "", *, adopt: bool = False
+        self, value: Any, line: Line | None, source: str = "", *, adopt: bool = False
     ) -> Any:
         convert = self.type.adopt if adopt else self.type.convert
         try:
@@ -382,39 +382,39 @@ class Data(metaclass=DataClass):
         except SceneError:
             raise
         except (ValueError, TypeError) as error:
-            raise self._misfit(value, where, str(error), source) from error
+            raise self._misfit(value, line, str(error), source) from error
 
-    def _converted(self, value: Any, where: Line | None, whole: bool) -> Any:
-        """The value in its internal form; where it does not fit, what SOFA makes of it.
+    def _convert_or_salvage(self, value: Any, line: Line | None, from_script: bool) -> Any:
+        """Return the value in its internal form, or SOFA's salvage of a value that does not fit.
 
-        An array of a script has to fit as a `whole`: SofaPython3 copies it, and does not read it.
+        An array from a script must fit completely: SofaPython3 copies it without parsing.
         """
         try:
-            return self._convert(value, where)
+            return self._convert(value, line)
         except SceneError as error:
-            if whole and isinstance(value, np.ndarray) and value.ndim > 1:
+            if from_script and isinstance(value, np.ndarray) and value.ndim > 1:
                 raise
-            taken = self.type.salvage(value, self.owner, self._value)
-            complain(self.owner, error, f" It counts as {_short(taken)}.")
-            return taken
+            salvaged = self.type.salvage(value, self.owner, self._value)
+            complain(self.owner, error, f" It counts as {_short(salvaged)}.")
+            return salvaged
 
-    def _copied(self, source: Data, where: Line | None) -> Any:
-        """Another Data's value of now: as in SOFA, only a link follows what it becomes."""
+    def _copy_value(self, source: Data, line: Line | None) -> Any:
+        """Return the present value of a Data; as in SOFA, only links follow later changes."""
         value = source.get()
         if source.type.read_only and not len(np.atleast_1d(value)):
             problem = SceneError(
-                f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} copies "
+                f"{describe(line)}: '{self.getName()}' of {self.owner.describe()} copies "
                 f"{source.getPathName()}, which is still empty: its component fills it later. "
                 f"Write {self.getName()}='{source.getLinkPath()}' to follow it."
             )
             complain(self.owner, problem)
         return value
 
-    def _misfit(self, value: Any, where: Line | None, why: str, source: str = "") -> SceneError:
+    def _misfit(self, value: Any, line: Line | None, reason: str, source: str = "") -> SceneError:
         error = UnreadableValueError(
-            f"{describe(where)}: '{self.getName()}' of {self.owner.describe()} "
+            f"{describe(line)}: '{self.getName()}' of {self.owner.describe()} "
             f"{self.type.expectation(self.owner)}, got {_short(value)}{source}"
-            f"{f' ({why})' if why else ''}."
+            f"{f' ({reason})' if reason else ''}."
         )
         if isinstance(value, str) and self.type.linkable and _PATH.fullmatch(value.strip()):
             error = UnreadableValueError(f"{error} A link begins with '@': '@{value.strip()}'.")
@@ -422,7 +422,7 @@ class Data(metaclass=DataClass):
         return error
 
     def follow_link(self, *, must: bool = False) -> None:
-        """Follow a link that led nowhere when it was given; an error if it `must` not."""
+        """Follow a link whose target was missing; raise a LinkError if it still is and `must`."""
         if self._link is None:
             return
         target = self.owner.resolve(self._link, data=True)
@@ -441,7 +441,7 @@ class Data(metaclass=DataClass):
 
 
 class WriteAccess:
-    """Gives the array of a Data for writing, and notifies the Data when done."""
+    """Context with the array of a Data for writing, which notifies the Data at the end."""
 
     def __init__(self, data: Data, kind: type[np.ndarray]) -> None:
         self._data = data
@@ -460,11 +460,11 @@ class WriteAccess:
 
     def __exit__(self, *exception: object) -> None:
         self._view.setflags(write=False)
-        self._data.written(self._array)
+        self._data.set_from_script(self._array)
 
 
 def is_shared(value: Any) -> bool:
-    """Whether it is written in place; numbers of nodes are replaced, as components hold them."""
+    """Return True if it is written in place; components hold node numbers, which are replaced."""
     return isinstance(value, np.ndarray) and value.dtype.kind != "i"
 
 

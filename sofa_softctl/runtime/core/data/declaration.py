@@ -1,4 +1,4 @@
-"""Base class of the types of Data: the declaration."""
+"""Base class of the types of Data, which are their declarations."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sofa_softctl.runtime.core.data.data import Data
 
 
 class DataType:
-    """Declaration of one Data: its name, default, meaning and the check of its values."""
+    """Declaration of a Data: its name, default, meaning and the check of its values."""
 
     data_class: ClassVar[type[Data]] = Data
-    """What SofaPython3 makes of a Data of this type."""
+    """SofaPython3's class for a Data of this type."""
 
     def __init__(
         self,
@@ -42,16 +42,16 @@ class DataType:
         self.aliases = tuple(aliases)
         self.choices = tuple(choices)
         self.read_only = read_only or computed
-        self.computed = computed  # brought up to date by owner.update_outputs()
+        self.computed = computed  # updated by owner.update_outputs()
         self.required = required
-        self.auto_link = auto_link  # whether src="@..." of others takes it over
+        self.auto_link = auto_link  # whether src="@..." of others links it
         self.linkable = linkable  # whether a text that starts with @ is a link
-        self.optional_link = optional_link  # whether one that leads nowhere counts as not given
+        self.optional_link = optional_link  # whether a broken link counts as not set
         self.follows = follows  # when a change counts: step, reinit, start; see Component.follows
         self.switch = switch  # Bool Data of the owner with which it counts in every step
-        self.per = per  # what there is an entry for each of, see Component.count_of
-        self.shared = shared  # whether a single entry is that of all
-        self.of = of  # what its whole numbers are numbers of, as for `per`; each must exist
+        self.per = per  # items with an entry each, see Component.count_of
+        self.shared = shared  # whether a single entry counts for all items
+        self.of = of  # items that its numbers refer to; each must exist
         self.may_be_nan = False
         self.name = ""
 
@@ -65,47 +65,47 @@ class DataType:
     def __get__(self, instance: Any, owner: type) -> DataType | Data:
         if instance is None:
             return self
-        raise AttributeError(self.name)  # its Data, an attribute of the instance, is not made yet
+        raise AttributeError(self.name)  # the instance has no such Data yet
 
     def initial(self, owner: Any) -> Any:
-        """The default as a fresh value."""
+        """Return the default as a new value."""
         return self.convert(self.default, owner)
 
     def convert(self, value: Any, owner: Any) -> Any:
-        """The value in its internal form; ValueError or TypeError when it does not fit."""
+        """Return the value in its internal form; ValueError or TypeError if it does not fit."""
         raise NotImplementedError
 
     def adopt(self, value: Any, owner: Any) -> Any:
-        """What it makes of the value of a Data that it follows; errors as of `convert`."""
+        """Return the internal form of the value of a followed Data; errors as in `convert`."""
         return self.convert(value, owner)
 
     def salvage(self, value: Any, owner: Any, present: Any) -> Any:
-        """What SOFA makes of a value that does not fit: what can be read of it, or `present`."""
+        """Return SOFA's value for one that does not fit: its readable part, or `present`."""
         del value, owner
         return present
 
     def rows(self, value: Any) -> list[Any]:
-        """A value as a list of rows of numbers, or of words."""
+        """Return a value as a list of rows of numbers, or of words."""
         array = np.asarray(value)
-        numbers = array.ndim == 1 and array.dtype.kind in "biuf"
-        rows: list[Any] = (array[:, None] if numbers else array).tolist()
+        is_list = array.ndim == 1 and array.dtype.kind in "biuf"
+        rows: list[Any] = (array[:, None] if is_list else array).tolist()
         return rows
 
     def expectation(self, owner: Any) -> str:
-        """Expected value, for errors: 'takes one number'."""
+        """Return the expected value for errors, such as 'takes one number'."""
         raise NotImplementedError
 
     def sofa_name(self, owner: Any) -> str:
-        """The type as SOFA writes it."""
+        """Return the type as SOFA writes it."""
         return self.expectation(owner)
 
     def format(self, value: Any) -> str:
-        """The value as SOFA writes it."""
+        """Return the value as SOFA writes it."""
         if isinstance(value, np.ndarray):
-            return " ".join(_spelt(entry) for entry in value.ravel().tolist())
-        return _spelt(value)
+            return " ".join(_spell(item) for item in value.ravel().tolist())
+        return _spell(value)
 
 
-def _spelt(value: Any) -> str:
-    """A number or text as SOFA writes it: 1.0 is 1."""
+def _spell(value: Any) -> str:
+    """Return a number or text as SOFA writes it: 1.0 is 1."""
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

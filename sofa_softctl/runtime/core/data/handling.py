@@ -1,4 +1,4 @@
-"""Which controller's method runs now, and what it has read."""
+"""Controller whose method runs at present, and the Data that it has read."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 
 class Handling:
-    """Controller whose method runs now, in any scene."""
+    """Context of a controller's method that runs at present, in any scene."""
 
     controller: Any = None
     event: str = ""
     read: ClassVar[set[Any]] = set()
-    """Data whose value was read within it."""
+    """Data that the method has read."""
 
     def __init__(self, controller: Any, event: str) -> None:
         read: set[Any] = set()
@@ -26,7 +26,7 @@ class Handling:
 
 
 def get_noted(data: Any, *, to_write: bool = False) -> Any:
-    """Return the value of a Data that a script reads, or only to write into it."""
+    """Return the value of a Data that a script reads, or writes into, and record it."""
     if Handling.controller is not None:
         Handling.read.add(data)
         data.is_read |= not to_write

@@ -1,7 +1,6 @@
-"""Numbers of values as scenes write them: texts, lists nested to any depth, arrays, other Data.
+"""Parsing of numbers in values of scenes: texts, lists of any depth, arrays, other Data.
 
-SofaPython3 makes a text of whatever a scene gives and SOFA reads numbers from it, so that only
-their order counts, not how they are nested.
+SofaPython3 converts values to texts from which SOFA reads numbers, so only their order counts.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_WHOLE = re.compile(r"[+-]?\d+")
-_LARGEST = 2**63 - 1
-_MOST = 10**8
-"""Numbers of one range; a slip such as 0-9999999999 would fill the memory."""
+_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER_MAX = 2**63 - 1
+_RANGE_MAX = 10**8
+"""Numbers in a range; a slip such as 0-9999999999 would fill the memory."""
 _SPAN = re.compile(r"(-?\d+)(?:-(-?\d+))?(?:-(-?\d+))?")
 _HEX = re.compile("#(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 COLORS = {
@@ -30,37 +29,37 @@ COLORS = {
     "yellow": (1.0, 1.0, 0.0),
     "gray": (0.5, 0.5, 0.5),
 }
-"""Names of colors that SOFA knows."""
+"""SOFA's names of colors."""
 
 
 def text(value: Any) -> str:
-    """A value as the text that SofaPython3 makes of it: entries in order, between blanks."""
-    return value if isinstance(value, str) else " ".join(map(str, _entries(value)))
+    """Return a value as SofaPython3's text: items in order, separated by blanks."""
+    return value if isinstance(value, str) else " ".join(map(str, _flatten(value)))
 
 
 def words(value: Any) -> list[str]:
-    """The text of a value, split at blanks."""
+    """Return the text of a value, split at blanks."""
     return text(value).split()
 
 
-def _entries(value: Any) -> Iterator[Any]:
-    """What a value holds at the bottom of its lists, in order."""
+def _flatten(value: Any) -> Iterator[Any]:
+    """Yield the innermost items of nested lists, in order."""
     if hasattr(value, "getValueString"):  # a Data
         value = value.get()
     if isinstance(value, np.ndarray):
         yield from value.ravel().tolist()
     elif isinstance(value, list | tuple | range | set):
-        for entry in value:
-            yield from _entries(entry)
+        for item in value:
+            yield from _flatten(item)
     else:
         yield value
 
 
 def scalar(value: Any) -> Any:
-    """The only number of a value, of Python's types.
+    """Return the only number of a value, as a Python type.
 
     Raises:
-        ValueError: it holds none, or several.
+        ValueError: It has no number, or several.
     """
     array = np.asarray(value)
     if array.size != 1 or array.dtype.kind not in "biufc":
@@ -69,10 +68,10 @@ def scalar(value: Any) -> Any:
 
 
 def numbers(value: Any) -> np.ndarray:
-    """The numbers of a value, shaped where its lists have a shape.
+    """Return the numbers of a value, shaped if its lists have a shape.
 
     Raises:
-        ValueError, TypeError: something in it is no number.
+        ValueError, TypeError: An item is not a number.
     """
     if not isinstance(value, str):
         try:
@@ -83,22 +82,22 @@ def numbers(value: Any) -> np.ndarray:
 
 
 def whole_numbers(value: Any, split: Callable[[str], Iterable[Any]] | None = None) -> np.ndarray:
-    """The whole numbers of a value, shaped where its lists have a shape, as int64.
+    """Return the whole numbers of a value, shaped if its lists have a shape, as int64.
 
     Args:
-        value: What a scene gave.
-        split: Makes several numbers of one word of a text.
+        value: Value from a scene.
+        split: Function that returns the numbers of a word of a text.
 
     Raises:
-        ValueError, TypeError: something in it is no whole number.
+        ValueError, TypeError: An item is not a whole number.
     """
     try:
         array = np.array([] if isinstance(value, str) else value)
     except ValueError:  # lists of several lengths
         array = np.array([])
     if array.dtype.kind not in "biuf" or not array.size:
-        found = words(value)
-        array = np.array([entry for word in found for entry in split(word)] if split else found)
+        texts = words(value)
+        array = np.array([item for word in texts for item in split(word)] if split else texts)
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
@@ -110,38 +109,40 @@ def whole_numbers(value: Any, split: Callable[[str], Iterable[Any]] | None = Non
 
 
 def number(word: str) -> float:
-    """The number with which a text begins, as SOFA reads it; 0 where there is none."""
-    found = _NUMBER.match(word.strip())
-    return 0.0 if found is None else float(found[0])
+    """Return the number at the start of a text, as SOFA reads it, or 0."""
+    match = _NUMBER.match(word.strip())
+    return 0.0 if match is None else float(match[0])
 
 
 def attribute(value: Any) -> float:
-    """A number in single precision, as SOFA reads attributes that are no Data: dx, scale, xmin."""
+    """Return a number in single precision, as SOFA reads attributes such as dx, scale, xmin."""
     return float(np.float32(number(text(value))))
 
 
 def whole_number(word: str) -> int:
-    """The whole number with which a text begins, as SOFA reads it; 0 where there is none."""
-    found = _WHOLE.match(word.strip())
-    return 0 if found is None else max(min(int(found[0]), _LARGEST), -_LARGEST)
+    """Return the whole number at the start of a text, as SOFA reads it, or 0."""
+    match = _INTEGER.match(word.strip())
+    return 0 if match is None else max(min(int(match[0]), _INTEGER_MAX), -_INTEGER_MAX)
 
 
 def first_numbers(value: Any) -> np.ndarray:
-    """The numbers of a value up to the first that cannot be read to its end, shape (n,)."""
-    return np.array([float(digits) for digits in _first(value, _NUMBER)])
+    """Return the numbers of a value up to the first word that is not only a number, shape (n,)."""
+    return np.array([float(digits) for digits in _leading_matches(value, _NUMBER)])
 
 
 def is_numbers(value: Any) -> bool:
-    """Whether all of a value's text can be read as numbers."""
+    """Return True if all words of a value are numbers."""
     return all(_NUMBER.fullmatch(word) for word in words(value))
 
 
 def first_whole_numbers(value: Any) -> np.ndarray:
-    """The whole numbers of a value up to the first that cannot be read to its end, shape (n,)."""
-    return np.array([whole_number(digits) for digits in _first(value, _WHOLE)], dtype=np.int64)
+    """Return the whole numbers of a value up to the first word that is not only one, shape (n,)."""
+    return np.array(
+        [whole_number(digits) for digits in _leading_matches(value, _INTEGER)], dtype=np.int64
+    )
 
 
-def _first(value: Any, pattern: re.Pattern[str]) -> Iterator[str]:
+def _leading_matches(value: Any, pattern: re.Pattern[str]) -> Iterator[str]:
     for word in words(value):
         match = pattern.match(word)
         if match is not None:
@@ -151,71 +152,70 @@ def _first(value: Any, pattern: re.Pattern[str]) -> Iterator[str]:
 
 
 def rows(array: np.ndarray, width: int) -> np.ndarray:
-    """Numbers in rows, shape (n, width).
+    """Return numbers in rows, shape (n, width).
 
     Raises:
-        ValueError: they are no whole number of rows, or lists of another length.
+        ValueError: The last row is incomplete, or the lists have another length.
     """
     last = array.shape[-1] if array.ndim > 1 and array.size else width
     if array.size % width or (last % width and width % last):
-        found = f"shape {array.shape}" if array.ndim > 1 else f"{array.size} numbers"
-        raise ValueError(found)
+        raise ValueError(f"shape {array.shape}" if array.ndim > 1 else f"{array.size} numbers")
     return array.reshape(-1, width)
 
 
 def whole_rows(array: np.ndarray, width: int) -> np.ndarray:
-    """Numbers in rows, shape (n, width), without those of a last row that is not whole."""
+    """Return numbers in complete rows, shape (n, width)."""
     return array[: array.size - array.size % width].reshape(-1, width)
 
 
 def span(word: str) -> range:
-    """A number, or first-last, or first-last-step, both ends included, downwards as well.
+    """Parse a number, first-last, or first-last-step, with both ends, also downwards.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: It is none of these.
     """
-    found = _SPAN.fullmatch(word)
-    if found is None:
-        whole = _NUMBER.fullmatch(word)
-        if whole is not None and float(word) % 1.0 == 0.0:
+    match = _SPAN.fullmatch(word)
+    if match is None:
+        number = _NUMBER.fullmatch(word)
+        if number is not None and float(word) % 1.0 == 0.0:
             return range(int(float(word)), int(float(word)) + 1)
         raise ValueError(f"'{word}' is neither a whole number nor a range")
-    first = int(found[1])
-    last = first if found[2] is None else int(found[2])
-    step = (1 if first <= last else -1) if found[3] is None else int(found[3])
+    first = int(match[1])
+    last = first if match[2] is None else int(match[2])
+    step = (1 if first <= last else -1) if match[3] is None else int(match[3])
     if step == 0:
         raise ValueError(f"the step of '{word}' is 0")
-    if max(abs(first), abs(last)) > _LARGEST or abs(last - first) > _MOST * abs(step):
-        raise ValueError(f"'{word}' is too large, or a range of more than {_MOST} numbers")
+    if max(abs(first), abs(last)) > _INTEGER_MAX or abs(last - first) > _RANGE_MAX * abs(step):
+        raise ValueError(f"'{word}' is too large, or a range of more than {_RANGE_MAX} numbers")
     if (last - first) * step < 0:
         first, last = last, first  # as SOFA does
     return range(first, last + (1 if step > 0 else -1), step)
 
 
 def span_or_number(word: str) -> Iterable[int]:
-    """A range, or else the number with which the word begins; as large as a number can be."""
+    """Parse a range, or else the number at the start of the word, limited to int64."""
     try:
-        return [max(min(number, _LARGEST), -_LARGEST) for number in span(word)]
+        return [max(min(number, _INTEGER_MAX), -_INTEGER_MAX) for number in span(word)]
     except ValueError:
         return [whole_number(word)]
 
 
 def color(value: Any) -> np.ndarray:
-    """Red, green, blue and opacity, shape (4,).
+    """Return red, green, blue and opacity, shape (4,).
 
     Raises:
-        ValueError: it is no color.
+        ValueError: It is not a color.
     """
-    found = words(value)
-    if len(found) == 1 and found[0].lower() in COLORS:
-        return np.array([*COLORS[found[0].lower()], 1.0])
-    if len(found) == 1 and _HEX.fullmatch(found[0]):
-        digits = found[0][1:]
+    texts = words(value)
+    if len(texts) == 1 and texts[0].lower() in COLORS:
+        return np.array([*COLORS[texts[0].lower()], 1.0])
+    if len(texts) == 1 and _HEX.fullmatch(texts[0]):
+        digits = texts[0][1:]
         if len(digits) < 6:
             digits = "".join(2 * digit for digit in digits)
         parts = [int(digits[k : k + 2], 16) / 255.0 for k in range(0, len(digits), 2)]
     else:
-        parts = [float(word) for word in found]
+        parts = [float(word) for word in texts]
     if len(parts) not in (3, 4):
         raise ValueError(f"{len(parts)} numbers")
     return np.array([*parts, 1.0][:4])

@@ -22,10 +22,10 @@ _WIDTHS = {
 
 
 def declaration(type_name: str, default: Any, help: str) -> DataType:
-    """The declaration for a type that a script names as SOFA writes it."""
-    plain = type_name.strip()
+    """Return the declaration for a type that a script names as SOFA writes it."""
+    short_name = type_name.strip()
     for prefix in ("std::", "type::", "sofa::", "defaulttype::", "helper::"):
-        plain = plain.replace(prefix, "")
+        short_name = short_name.replace(prefix, "")
     scalar: dict[str, tuple[type[DataType], Any]] = {
         "string": (data_types.Text, ""),
         "bool": (data_types.Bool, False),
@@ -38,14 +38,14 @@ def declaration(type_name: str, default: Any, help: str) -> DataType:
         "vector<double>": (data_types.Reals, []),
         "vector<string>": (data_types.Texts, []),
     }
-    if not plain:
+    if not short_name:
         raise ArgumentError(
             f"{describe(scene_line())}: addData needs a type, such as type='double'."
         )
-    if plain in scalar:
-        kind, empty = scalar[plain]
+    if short_name in scalar:
+        kind, empty = scalar[short_name]
         return kind(empty if default is None else default, help)
-    width, is_list = _shape(plain)
+    width, is_list = _shape(short_name)
     if width:
         if is_list:
             return data_types.Vectors(width, [] if default is None else default, help)
@@ -56,10 +56,10 @@ def declaration(type_name: str, default: Any, help: str) -> DataType:
     )
 
 
-def _shape(plain: str) -> tuple[int, bool]:
-    """Numbers of one vector of a type, 0 where it is none, and whether there is a list of them."""
-    name, _, part = plain.removeprefix("vector<").rstrip(">").partition("::")
-    is_list = plain.startswith("vector<") or part in ("VecCoord", "VecDeriv")
+def _shape(short_name: str) -> tuple[int, bool]:
+    """Return the width of a vector type, or 0, and True for a list of vectors."""
+    name, _, part = short_name.removeprefix("vector<").rstrip(">").partition("::")
+    is_list = short_name.startswith("vector<") or part in ("VecCoord", "VecDeriv")
     if name.startswith("Rigid3") and part.endswith("Deriv"):
         return 6, is_list
     for width, prefixes in _WIDTHS.items():
@@ -69,10 +69,10 @@ def _shape(plain: str) -> tuple[int, bool]:
 
 
 def like(source: Data, help: str) -> DataType:
-    """The declaration for a Data that follows another one."""
+    """Return the declaration for a Data that follows another one."""
     kind = source.type
-    if isinstance(kind, data_types.Coords):  # its width is a matter of the state that owns it
+    if isinstance(kind, data_types.Coords):  # its width depends on the state that owns it
         return data_types.Vectors(kind.columns(source.owner), [], help)
-    made = copy.copy(kind)
-    made.help, made.read_only, made.computed = help, False, False
-    return made
+    copied = copy.copy(kind)
+    copied.help, copied.read_only, copied.computed = help, False, False
+    return copied

@@ -26,11 +26,11 @@ intrinsic: Any = numba.extending.intrinsic
 stack_copy: Any = cgutils.alloca_once_value
 
 # Values of the Fortran flags.
-N, T = ord("N"), ord("T")  # as it is, transposed
+N, T = ord("N"), ord("T")  # not transposed, transposed
 L, R = ord("L"), ord("R")  # lower (or left), right
 
-# Columns of a triangle that are given to potrf or trsm at once, the rest being left to gemm: those
-# of OpenBLAS are several times slower than its gemm. Measured: 12 to 24 alike, 36 slower.
+# Columns of a triangle for one call of potrf or trsm; gemm does the remaining work, since OpenBLAS'
+# potrf and trsm are several times slower. Measured: 12 to 24 are equal, 36 is slower.
 TRIANGLE = 24
 
 
@@ -102,7 +102,7 @@ def potrf(n: int, a: np.ndarray, ld_a: int) -> int:
 
 
 def _address(kind: Any) -> Any:
-    """Function of kernels: pointer to a scalar of that kind on the stack, as Fortran wants it."""
+    """Return the intrinsic that puts a scalar of this kind on the stack and returns its pointer."""
 
     def address(typing_context: Any, scalar: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -115,7 +115,7 @@ def _address(kind: Any) -> Any:
 
 
 def _target(typing_context: Any, pointer: Any) -> Any:
-    """Value behind a pointer."""
+    """Return type and code of the value behind a pointer."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(arguments[0])
@@ -124,7 +124,7 @@ def _target(typing_context: Any, pointer: Any) -> Any:
 
 
 def _fortran(module: str, name: str, arguments: str) -> Any:
-    """A routine of scipy.linalg; its arguments: c(har), i(nt), d(ouble) pointers."""
+    """Return a routine of scipy.linalg; `arguments`: c(har), i(nt), d(ouble) pointers."""
     kinds = {"c": types.int8, "i": types.int32, "d": types.float64}
     pointers = [types.CPointer(kinds[letter]) for letter in arguments]
     address = numba.extending.get_cython_function_address(f"scipy.linalg.{module}", name)

@@ -1,6 +1,6 @@
 """Symmetric sparse matrices of 3x3 blocks.
 
-Only blocks with row >= column are stored; those of the diagonal are stored whole.
+Only blocks with row >= column are stored; blocks of the diagonal are stored in full.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class BlockPattern:
 
     @staticmethod
     def build(n_nodes: int, rows: np.ndarray, cols: np.ndarray) -> BlockPattern:
-        """The pattern that couples the given pairs of nodes, and each node with itself.
+        """Return the pattern that couples these pairs of nodes, and each node with itself.
 
         Args:
             n_nodes: Number of nodes.
@@ -51,47 +51,47 @@ class BlockPattern:
         return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
 
     def slots(self, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-        """Block that holds each node pair.
+        """Return the index of the block of each node pair.
 
         Args:
             rows, cols: Node pairs, of one shape.
 
         Returns:
-            Index k into the blocks where row >= col; ~k where row < col: block k then holds the
-            transpose, that of the pair (col, row). Of the shape of rows.
+            Index k into the blocks if row >= col; ~k if row < col: block k then holds the
+            transpose, which belongs to the pair (col, row). Same shape as rows.
         """
         rows, cols = _checked_pairs(self.n_nodes, rows, cols)
-        known = _keys(self.n_nodes, self.rows, self.indices)
-        wanted = _keys(self.n_nodes, rows, cols)
-        slots = np.searchsorted(known, wanted)
-        found = slots < known.size
-        found[found] = known[slots[found]] == wanted[found]
-        if not found.all():
-            row, col = rows[~found][0], cols[~found][0]
+        keys = _keys(self.n_nodes, self.rows, self.indices)
+        queries = _keys(self.n_nodes, rows, cols)
+        slots = np.searchsorted(keys, queries)
+        is_coupled = slots < keys.size
+        is_coupled[is_coupled] = keys[slots[is_coupled]] == queries[is_coupled]
+        if not is_coupled.all():
+            row, col = rows[~is_coupled][0], cols[~is_coupled][0]
             raise ValueError(
-                f"nodes {row} and {col} are not coupled in this pattern ({(~found).sum()} of "
-                f"{found.size} pairs are missing). Give the pair to BlockPattern.build."
+                f"nodes {row} and {col} are not coupled in this pattern ({(~is_coupled).sum()} of "
+                f"{is_coupled.size} pairs are missing). Give the pair to BlockPattern.build."
             )
         return np.where(rows >= cols, slots, ~slots)
 
     def to_csr(self, values: np.ndarray, *, skew: np.ndarray | None = None) -> sparse.csr_array:
-        """The whole matrix, shape (3 n_nodes, 3 n_nodes), explicit zeros kept.
+        """Return the full matrix, shape (3 n_nodes, 3 n_nodes), with explicit zeros.
 
         Args:
             values: Blocks, shape (n_blocks, 3, 3).
             skew: Blocks of an antisymmetric matrix that is added, shape (n_blocks, 3, 3).
         """
         rows, cols = self.rows, self.indices
-        off = rows != cols
-        block_rows = np.concatenate([rows, cols[off]])
-        block_cols = np.concatenate([cols, rows[off]])
+        is_off_diagonal = rows != cols
+        block_rows = np.concatenate([rows, cols[is_off_diagonal]])
+        block_cols = np.concatenate([cols, rows[is_off_diagonal]])
         lower, upper = (values, values) if skew is None else (values + skew, values - skew)
-        blocks = np.concatenate([lower, upper[off].transpose(0, 2, 1)])
+        blocks = np.concatenate([lower, upper[is_off_diagonal].transpose(0, 2, 1)])
         order = np.lexsort((block_cols, block_rows))
         indptr = np.searchsorted(block_rows[order], np.arange(self.n_nodes + 1))
         size = 3 * self.n_nodes
-        whole = sparse.bsr_array((blocks[order], block_cols[order], indptr), shape=(size, size))
-        matrix: sparse.csr_array = whole.tocsr()
+        bsr = sparse.bsr_array((blocks[order], block_cols[order], indptr), shape=(size, size))
+        matrix: sparse.csr_array = bsr.tocsr()
         return matrix
 
 
@@ -103,14 +103,14 @@ def constrain(
 
     Args:
         values: Blocks, shape (n_blocks, 3, 3).
-        indptr, indices: Of the BlockPattern.
-        fixed: Which unknowns are held, shape (n_nodes, 3), bool.
+        indptr, indices: Arrays of the BlockPattern.
+        fixed: True for unknowns with an imposed value, shape (n_nodes, 3).
     """
-    held = fixed[:, 0] | fixed[:, 1] | fixed[:, 2]
+    is_held = fixed[:, 0] | fixed[:, 1] | fixed[:, 2]
     for row in range(indptr.size - 1):
         for k in range(indptr[row], indptr[row + 1]):
             col = indices[k]
-            if held[row] or held[col]:
+            if is_held[row] or is_held[col]:
                 for a in range(3):
                     if fixed[row, a]:
                         values[k, a, :] = 0.0
@@ -126,12 +126,12 @@ def constrain(
 def multiply(
     indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, x: np.ndarray, out: np.ndarray
 ) -> None:
-    """out = A x.
+    """Compute out = A x.
 
     Args:
-        indptr, indices: Of the BlockPattern.
+        indptr, indices: Arrays of the BlockPattern.
         values: Blocks of A, shape (n_blocks, 3, 3).
-        x: Shape (n_nodes, 3).
+        x: Factor, shape (n_nodes, 3).
         out: Output, shape (n_nodes, 3), not the memory of x.
     """
     out[:] = 0.0
@@ -157,14 +157,14 @@ def multiply(
 
 
 def _keys(n_nodes: int, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """One number for each unordered pair, ascending by block row, then by block column."""
+    """Return a number for each unordered pair, ascending by block row, then by block column."""
     return np.maximum(rows, cols) * n_nodes + np.minimum(rows, cols)
 
 
 def _checked_pairs(
     n_nodes: int, rows: np.ndarray, cols: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The node pairs as int64 arrays of one shape."""
+    """Return the node pairs as int64 arrays; raise a ValueError if they are not valid."""
     rows, cols = np.asarray(rows, dtype=np.int64), np.asarray(cols, dtype=np.int64)
     if rows.shape != cols.shape:
         raise ValueError(f"rows has shape {rows.shape}, but cols has {cols.shape}.")

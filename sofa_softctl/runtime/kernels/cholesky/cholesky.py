@@ -14,31 +14,31 @@ from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
 
 @dataclass(frozen=True)
 class ForwardRows:
-    """Constraint rows H taken through one triangle of the factor, Y = L^-1 P H^T.
+    """Constraint rows H multiplied by the inverse of a triangle of the factor, Y = L^-1 P H^T.
 
-    The columns are sorted by where the rows begin in the elimination, and a panel only has those
-    from its first to its last row that is not zero; Y is not defined elsewhere.
+    The columns are sorted by the first position of their rows in the elimination; a panel only has
+    the columns from its first to its last row that is not zero; Y is not defined elsewhere.
     """
 
     Y: np.ndarray
-    """Shape (3 n_active, n_rows)."""
+    """Product, shape (3 n_active, n_rows)."""
     order: np.ndarray
     """Constraint row of each column of Y, shape (n_rows,)."""
 
 
 class BlockCholesky:
-    """Sparse A = L L^T: the pattern is analysed once, then come new values at each time step.
+    """Sparse A = L L^T: the pattern is analysed once and factorised with new values at each step.
 
-    Inactive nodes are those whose rows and columns are identity; they are left out, and whatever
-    the matrix holds there is not read. Before the first success of `factorize`, and after a
+    Rows and columns of inactive nodes count as identity: the values of the matrix there are not
+    read. Before the first success of `factorize`, and after a
     failure, all results are NaN. Objects may not be shared between threads.
     """
 
     def __init__(self, pattern: BlockPattern, active: np.ndarray | None = None) -> None:
-        """Order the nodes and find out where L fills in.
+        """Order the nodes and analyse the fill of L.
 
         Args:
-            pattern: Where the blocks of the matrix are.
+            pattern: Sparsity pattern of the matrix.
             active: Nodes that take part, shape (n_nodes,), bool; all if None.
         """
         if active is None:
@@ -81,7 +81,7 @@ class BlockCholesky:
             values: Blocks in the order of the pattern, shape (n_blocks, 3, 3).
 
         Returns:
-            False when the matrix is not positive definite, is singular to working precision, or
+            False if the matrix is not positive definite, is singular to working precision, or
             holds NaN or infinity.
         """
         values = _ready(values, np.float64)
@@ -94,7 +94,7 @@ class BlockCholesky:
         return supernodal.factorize(self._tree, self._blocks, values, self._factor, self._work)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
-        """x = A^-1 b; at inactive nodes x = b.
+        """Return x = A^-1 b; at inactive nodes x = b.
 
         Args:
             b: Right-hand sides, shape (3 n_nodes,) or (3 n_nodes, m).
@@ -122,16 +122,16 @@ class BlockCholesky:
     def forward(
         self, row: np.ndarray, node: np.ndarray, vector: np.ndarray, n_rows: int
     ) -> ForwardRows:
-        """Y = L^-1 P H^T, half of the work for W = H A^-1 H^T and for A^-1 H^T lam.
+        """Return Y = L^-1 P H^T, half of the work for W = H A^-1 H^T and for A^-1 H^T lam.
 
         Args:
-            row, node: Constraint row and node of each entry of H, shape (k,). Entries of the same
-                place add up; those on inactive nodes are ignored.
-            vector: The entries, shape (k, 3).
+            row, node: Constraint row and node of each entry of H, shape (k,). Entries with the same
+                row and node add up; entries of inactive nodes are ignored.
+            vector: Entries, shape (k, 3).
             n_rows: Number of constraint rows.
 
         Returns:
-            For `compliance` and `correction`. Valid until the next `forward`, `factorize` or
+            Rows for `compliance` and `correction`, valid until the next `forward`, `factorize` or
             `solve` of several columns, which use its memory.
         """
         row, node = _ready(row, np.int64), _ready(node, np.int64)
@@ -159,7 +159,7 @@ class BlockCholesky:
         return self._rows
 
     def compliance(self, rows: ForwardRows) -> np.ndarray:
-        """W = H A^-1 H^T, exactly symmetric, shape (n_rows, n_rows)."""
+        """Return W = H A^-1 H^T, exactly symmetric, shape (n_rows, n_rows)."""
         self._check_current(rows)
         W = np.empty((rows.order.size, rows.order.size))
         substitution.gram(
@@ -168,10 +168,10 @@ class BlockCholesky:
         return W
 
     def correction(self, rows: ForwardRows, lam: np.ndarray) -> np.ndarray:
-        """x = A^-1 H^T lam, zero at inactive nodes, shape (3 n_nodes,).
+        """Return x = A^-1 H^T lam, zero at inactive nodes, shape (3 n_nodes,).
 
         Args:
-            rows: From `forward`.
+            rows: Result of the last `forward`.
             lam: Multiplier of each constraint row, shape (n_rows,).
         """
         self._check_current(rows)
@@ -195,7 +195,7 @@ class BlockCholesky:
             )
 
     def _reserve(self, m: int) -> tuple[np.ndarray, np.ndarray]:
-        """Scratch for m columns: Y of shape (3 n, m), and as many numbers as m of the panel."""
+        """Return scratch for m columns: Y of shape (3 n, m), and m times the highest panel."""
         n = 3 * self._order.size
         if self._columns[0].size < n * m:
             self._columns = np.empty(n * m), np.empty(self._height * m)
@@ -204,5 +204,5 @@ class BlockCholesky:
 
 
 def _ready(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """The array as the kernels are compiled for: of this type, contiguous, writable."""
+    """Return the array as the kernels need it: of this type, contiguous, writable."""
     return np.require(array, dtype, ("C", "W"))

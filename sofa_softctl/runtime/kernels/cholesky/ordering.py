@@ -14,7 +14,7 @@ from sofa_softctl.base.jit import njit
 
 @dataclass(frozen=True)
 class Elimination:
-    """An elimination order and the tree that it makes; nodes are numbered by their place in it."""
+    """Elimination order and its tree; nodes are numbered by their place in the order."""
 
     order: np.ndarray
     """Node of the graph at each place, shape (n,)."""
@@ -23,13 +23,13 @@ class Elimination:
     indices: np.ndarray
     """Neighbours, both directions, shape (nnz,)."""
     parent: np.ndarray
-    """First later place that each one touches, -1 for a root, shape (n,)."""
+    """First later place that each place touches, -1 for a root, shape (n,)."""
     counts: np.ndarray
     """Places below the diagonal in each column of L, shape (n,)."""
 
 
 def candidate_eliminations(graph: sparse.csr_array) -> list[Elimination]:
-    """Elimination in two orders, for the caller to keep the better one.
+    """Return the elimination in two orders, of which the caller takes the better.
 
     Minimum degree and reverse Cuthill-McKee, both renumbered so that each subtree is one run of
     places. The latter makes a band, whose updates need no scattering: measured, 0.65 to 0.95 of
@@ -46,7 +46,7 @@ def candidate_eliminations(graph: sparse.csr_array) -> list[Elimination]:
 
 
 def eliminate_in(graph: sparse.csr_array, order: np.ndarray) -> Elimination:
-    """Elimination tree and column counts of a given order."""
+    """Return the elimination tree and column counts of an order."""
     place = np.empty(order.size, np.int64)
     place[order] = np.arange(order.size)
     edges = graph.tocoo()
@@ -57,10 +57,10 @@ def eliminate_in(graph: sparse.csr_array, order: np.ndarray) -> Elimination:
 
 
 def minimum_degree(graph: sparse.csr_array) -> np.ndarray:
-    """Order by multiple minimum degree, shape (n,).
+    """Return the order by multiple minimum degree, shape (n,).
 
-    SuperLU orders before it factorises, so it is given a diagonally dominant matrix of this graph
-    with a drop tolerance that drops everything: the order comes with next to no numerical work.
+    SuperLU orders before it factorises: it gets a diagonally dominant matrix of this graph with a
+    drop tolerance that drops everything, so the order needs nearly no numerical work.
     """
     degree = graph.sum(axis=1)
     matrix = sparse.diags_array(degree + 1.0) - graph
@@ -77,7 +77,7 @@ def minimum_degree(graph: sparse.csr_array) -> np.ndarray:
 
 @njit
 def _elimination_tree(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Parents and column counts: row k of L is what is met climbing from k's earlier neighbours."""
+    """Return parents and column counts; row k of L: the ancestors of k's earlier neighbours."""
     n = indptr.size - 1
     parent, counts = np.full(n, -1, np.int64), np.zeros(n, np.int64)
     seen_by = np.full(n, -1, np.int64)
@@ -96,7 +96,7 @@ def _elimination_tree(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarr
 
 @njit
 def _postorder(parent: np.ndarray) -> np.ndarray:
-    """Nodes of a forest, children before their parent and each subtree in one run."""
+    """Return the nodes of a forest, children before their parent and each subtree in one run."""
     n = parent.size
     first_child, next_sibling = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     for node in range(n - 1, -1, -1):

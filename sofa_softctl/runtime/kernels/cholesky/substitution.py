@@ -28,9 +28,9 @@ def solve_vector(
 
     Args:
         tree: Panels of L.
-        factor: Their numbers.
+        factor: Numbers of the panels.
         order: Node of the matrix at each place of the elimination order, shape (n,).
-        b: Shape (3 n_nodes,).
+        b: Right-hand side, shape (3 n_nodes,).
         x: Output, shape (3 n_nodes,).
         y: Scratch, shape (3 n,).
         below: Scratch, as long as the highest panel.
@@ -40,10 +40,10 @@ def solve_vector(
             y[3 * place + a] = b[3 * order[place] + a]
     for s in range(tree.first.size - 1):
         rows, width, height, panel = _panel(tree, factor, s)
-        own = y[3 * tree.first[s] :]
-        trsv(N, width, panel, height, own)
+        seg = y[3 * tree.first[s] :]
+        trsv(N, width, panel, height, seg)
         if height > width:
-            gemv(N, height - width, width, 1.0, panel[width:], height, own, 0.0, below)
+            gemv(N, height - width, width, 1.0, panel[width:], height, seg, 0.0, below)
             for i in range(width // 3, rows.size):
                 for a in range(3):
                     y[3 * rows[i] + a] -= below[3 * i + a - width]
@@ -63,11 +63,11 @@ def solve_columns(
     low: np.ndarray,
     high: np.ndarray,
 ) -> None:
-    """`solve_vector` for the columns of b.
+    """Run `solve_vector` for the columns of b.
 
     Args:
         tree, factor, order: As there.
-        b: Shape (3 n_nodes, m).
+        b: Right-hand sides, shape (3 n_nodes, m).
         x: Output, shape (3 n_nodes, m).
         Y: Scratch, shape (3 n, m).
         below: Scratch, m times as long as the highest panel.
@@ -87,7 +87,7 @@ def solve_columns(
 
 @njit
 def first_places(place: np.ndarray, row: np.ndarray, node: np.ndarray, first: np.ndarray) -> bool:
-    """First position of each constraint row in the elimination order.
+    """Find the first position of each constraint row in the elimination order.
 
     Args:
         place: Place of each node of the matrix, -1 if it has none, shape (n_nodes,).
@@ -95,7 +95,7 @@ def first_places(place: np.ndarray, row: np.ndarray, node: np.ndarray, first: np
         first: Output, shape (n_rows,): the smallest place of each row, n_nodes if it has none.
 
     Returns:
-        Whether all rows and nodes exist.
+        True if all rows and nodes exist.
     """
     first[:] = place.size
     for k in range(row.size):
@@ -127,7 +127,7 @@ def forward_rows(
         place: Place of each node of the matrix in the elimination order, -1 if it has none.
         column: Column of Y for each constraint row, shape (n_rows,).
         row, node, vector: H[row, node] += vector; shapes (k,), (k,), (k, 3).
-        Y: Output, shape (3 n, n_rows); defined from low[s] to high[s], beyond that it is zero in
+        Y: Output, shape (3 n, n_rows); defined from low[s] to high[s], elsewhere it is zero in
             theory and not written.
         below: Scratch, n_rows times as long as the highest panel.
         low, high: Output, shape (n_super,).
@@ -176,9 +176,9 @@ def gram(
     for s in range(tree.first.size - 1):
         start, k = low[s], high[s] - low[s]
         if k > 0:
-            own = Y.reshape(-1)[3 * tree.first[s] * m + start :]
+            seg = Y.reshape(-1)[3 * tree.first[s] * m + start :]
             width = 3 * (tree.first[s + 1] - tree.first[s])
-            syrk(k, width, 1.0, own, m, 1.0, product.reshape(-1)[start * (m + 1) :], m)
+            syrk(k, width, 1.0, seg, m, 1.0, product.reshape(-1)[start * (m + 1) :], m)
     for i in range(m):
         for j in range(i, m):
             W[order[i], order[j]] = W[order[j], order[i]] = product[i, j]
@@ -216,7 +216,7 @@ def solve_rows(
 
 @njit
 def _panel(tree: Supernodes, factor: np.ndarray, s: int) -> tuple[np.ndarray, int, int, np.ndarray]:
-    """Nodes of the rows, width and height (counted in numbers), and numbers of a panel."""
+    """Return the nodes of the rows, width and height (in numbers), and numbers of a panel."""
     rows = tree.rows[tree.row_start[s] : tree.row_start[s + 1]]
     width = 3 * (tree.first[s + 1] - tree.first[s])
     panel = factor[tree.panel_start[s] : tree.panel_start[s + 1]]
@@ -225,7 +225,7 @@ def _panel(tree: Supernodes, factor: np.ndarray, s: int) -> tuple[np.ndarray, in
 
 @njit
 def _scatter(order: np.ndarray, y: np.ndarray, x: np.ndarray) -> None:
-    """Back from the elimination order."""
+    """Copy a vector from the elimination order to the order of the matrix."""
     for place in range(order.size):
         for a in range(3):
             x[3 * order[place] + a] = y[3 * place + a]
@@ -238,13 +238,13 @@ def _backward_vector(
     """y = L^-T y."""
     for s in range(tree.first.size - 2, -1, -1):
         rows, width, height, panel = _panel(tree, factor, s)
-        own = y[3 * tree.first[s] :]
+        seg = y[3 * tree.first[s] :]
         if height > width:
             for i in range(width // 3, rows.size):
                 for a in range(3):
                     below[3 * i + a - width] = y[3 * rows[i] + a]
-            gemv(T, height - width, width, -1.0, panel[width:], height, below, 1.0, own)
-        trsv(T, width, panel, height, own)
+            gemv(T, height - width, width, -1.0, panel[width:], height, below, 1.0, seg)
+        trsv(T, width, panel, height, seg)
 
 
 @njit(fastmath=True)
@@ -264,18 +264,18 @@ def _forward_columns(
         if k <= 0:
             continue
         rows, width, height, panel = _panel(tree, factor, s)
-        own = flat[3 * tree.first[s] * m + start :]
+        seg = flat[3 * tree.first[s] * m + start :]
         one_run = rows[-1] - rows[0] == rows.size - 1  # then the rows below are next in Y too
-        reach = height if one_run else width
+        end = height if one_run else width
         for j in range(0, width, TRIANGLE):
             n = min(TRIANGLE, width - j)
-            L, here = panel[j * (height + 1) :], own[j * m :]
-            trsm(T, k, n, L, height, here, m)
-            if reach > j + n:
-                rest = reach - j - n
-                gemm(N, T, k, rest, n, -1.0, here, m, L[n:], height, 1.0, here[n * m :], m)
-        if height > reach:
-            gemm(N, T, k, height - width, width, 1.0, own, m, panel[width:], height, 0.0, below, k)
+            L, columns = panel[j * (height + 1) :], seg[j * m :]
+            trsm(T, k, n, L, height, columns, m)
+            if end > j + n:
+                left = end - j - n
+                gemm(N, T, k, left, n, -1.0, columns, m, L[n:], height, 1.0, columns[n * m :], m)
+        if height > end:
+            gemm(N, T, k, height - width, width, 1.0, seg, m, panel[width:], height, 0.0, below, k)
             for i in range(width // 3, rows.size):
                 for a in range(3):
                     to = (3 * rows[i] + a) * m + start
@@ -293,15 +293,15 @@ def _backward_columns(
     flat = Y.reshape(-1)
     for s in range(tree.first.size - 2, -1, -1):
         rows, width, height, panel = _panel(tree, factor, s)
-        own = flat[3 * tree.first[s] * m :]
+        seg = flat[3 * tree.first[s] * m :]
         if height > width:
             if rows[-1] - rows[0] == rows.size - 1:  # the rows below are next in Y too
-                later = own[width * m :]
+                later = seg[width * m :]
             else:
                 later = below
                 for i in range(width // 3, rows.size):
                     source, to = 3 * rows[i] * m, (3 * i - width) * m
                     for c in range(3 * m):
                         below[to + c] = flat[source + c]
-            gemm(N, N, m, width, height - width, -1.0, later, m, panel[width:], height, 1.0, own, m)
-        trsm(N, m, width, panel, height, own, m)
+            gemm(N, N, m, width, height - width, -1.0, later, m, panel[width:], height, 1.0, seg, m)
+        trsm(N, m, width, panel, height, seg, m)

@@ -17,40 +17,40 @@ from sofa_softctl.base.jit import njit
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, potrf, syrk, trsm
 from sofa_softctl.runtime.kernels.cholesky.symbolic import BlockMap, Supernodes
 
-FULL_PRODUCT = 64  # up to this width a whole square is faster than its lower triangle, measured
+FULL_PRODUCT_WIDTH = 64  # up to it a full square is faster than its lower triangle, measured
 
 
 class Workspace(NamedTuple):
     """Scratch memory of `factorize`."""
 
     update: np.ndarray
-    """What one panel subtracts from another, shape (Analysis.update_size,)."""
+    """Update of one panel by another, shape (Analysis.update_size,)."""
     row_in_panel: np.ndarray
     """Row of each node in the present panel, counted in numbers, shape (n,)."""
     diagonal: np.ndarray
     """Diagonal of the present panel before the updates, shape (3 n,)."""
     pending: np.ndarray
-    """First panel whose next update goes to each panel, -1: none; shape (n_super,)."""
+    """First panel whose next update goes to each panel, or -1; shape (n_super,)."""
     next_pending: np.ndarray
-    """The one after each of these, shape (n_super,)."""
+    """Next panel in the list of each of these, or -1; shape (n_super,)."""
     progress: np.ndarray
-    """How many rows of each panel have given their update, shape (n_super,)."""
+    """Number of rows of each panel whose update is done, shape (n_super,)."""
 
 
 @njit(fastmath=True)
 def factorize(
     tree: Supernodes, blocks: BlockMap, values: np.ndarray, factor: np.ndarray, work: Workspace
 ) -> bool:
-    """L from the blocks of the matrix.
+    """Compute L from the blocks of the matrix.
 
     Args:
-        tree, blocks: From `analyse`.
+        tree, blocks: Results of `analyse`.
         values: Blocks of the matrix, shape (n_blocks, 3, 3).
-        factor: Output, the panels of L; NaN everywhere when the matrix is not positive definite.
+        factor: Output, the panels of L; NaN everywhere if the matrix is not positive definite.
         work: Scratch.
 
     Returns:
-        Whether each pivot is positive beyond its rounding error.
+        True if each pivot is positive beyond its rounding error.
     """
     work.pending[:] = -1
     for s in range(tree.first.size - 1):
@@ -77,14 +77,14 @@ def _fill_panel(
     work: Workspace,
     s: int,
 ) -> None:
-    """The panel of A; its diagonal and the place of each node in it are noted in `work`."""
+    """Fill in a panel of A; store its diagonal and the row of each node in `work`."""
     rows = tree.rows[tree.row_start[s] : tree.row_start[s + 1]]
     height = 3 * rows.size
     factor[tree.panel_start[s] : tree.panel_start[s + 1]] = 0.0
-    for entry in range(blocks.start[s], blocks.start[s + 1]):
-        block = values[blocks.source[entry]]
-        target = blocks.target[entry]
-        if blocks.transposed[entry]:
+    for k in range(blocks.start[s], blocks.start[s + 1]):
+        block = values[blocks.source[k]]
+        target = blocks.target[k]
+        if blocks.transposed[k]:
             for i in range(3):
                 for j in range(3):
                     factor[target + j * height + i] = block[j, i]
@@ -102,7 +102,7 @@ def _fill_panel(
 def _subtract_update(
     tree: Supernodes, factor: np.ndarray, work: Workspace, descendant: int, s: int
 ) -> None:
-    """Panel s -= L[k1:] L[k1:k2]^T of a descendant, whose rows k1:k2 are nodes of s."""
+    """Subtract L[k1:] L[k1:k2]^T of a descendant, whose rows k1:k2 are nodes of s, from panel s."""
     rows = tree.rows[tree.row_start[descendant] : tree.row_start[descendant + 1]]
     k1 = k2 = work.progress[descendant]
     while k2 < rows.size and rows[k2] < tree.first[s + 1]:
@@ -146,7 +146,7 @@ def _add_product(
     ld_c: int,
 ) -> None:
     """C (m x top) = alpha L L[:top]^T + beta C, L m x width; not defined above C's diagonal."""
-    if top <= FULL_PRODUCT:
+    if top <= FULL_PRODUCT_WIDTH:
         gemm(N, T, m, top, width, alpha, L, ld, L, ld, beta, c, ld_c)
     else:
         syrk(top, width, alpha, L, ld, beta, c, ld_c)
@@ -155,7 +155,7 @@ def _add_product(
 
 @njit(fastmath=True)
 def _factorize_panel(tree: Supernodes, factor: np.ndarray, work: Workspace, s: int) -> bool:
-    """Dense Cholesky of a panel: a few columns at a time, then their update of those after."""
+    """Factorise a panel densely: a few columns at a time, then their update of later ones."""
     width = 3 * (tree.first[s + 1] - tree.first[s])
     height = 3 * (tree.row_start[s + 1] - tree.row_start[s])
     panel = factor[tree.panel_start[s] : tree.panel_start[s + 1]]
@@ -179,7 +179,7 @@ def _factorize_panel(tree: Supernodes, factor: np.ndarray, work: Workspace, s: i
 
 @njit
 def _queue(tree: Supernodes, work: Workspace, s: int) -> None:
-    """Put panel s in the list of the panel that its next rows belong to."""
+    """Add panel s to the list of the panel that its next rows belong to."""
     row = tree.row_start[s] + work.progress[s]
     if row < tree.row_start[s + 1]:
         owner = tree.of_node[tree.rows[row]]

@@ -1,7 +1,7 @@
 """Symbolic sparse Cholesky factorisation: the fill of L.
 
-Everything here counts in nodes; each stands for three unknowns. Nodes are numbered by their place
-in the elimination order except where "of the matrix" is said.
+All counts are in nodes of three unknowns. Nodes are numbered by their place in the elimination
+order, except for nodes "of the matrix".
 
 Source: Davis, Direct Methods for Sparse Linear Systems, SIAM 2006, chapter 4; supernodes and their
 relaxed amalgamation after Chen, Davis, Hager, Rajamanickam 2008 (CHOLMOD).
@@ -32,11 +32,11 @@ class Supernodes(NamedTuple):
     of_node: np.ndarray
     """Supernode of each node, shape (n,)."""
     row_start: np.ndarray
-    """Where the rows of each panel start in `rows`, shape (n_super + 1,)."""
+    """Index in `rows` of the first row of each panel, shape (n_super + 1,)."""
     rows: np.ndarray
     """Nodes that are the rows of the panels, ascending in each, shape (row_start[-1],)."""
     panel_start: np.ndarray
-    """Where each panel starts in the numbers of L, shape (n_super + 1,)."""
+    """Index of the first number of each panel in L, shape (n_super + 1,)."""
 
 
 class BlockMap(NamedTuple):
@@ -49,7 +49,7 @@ class BlockMap(NamedTuple):
     target: np.ndarray
     """Position of the block's first number in L, shape (k,)."""
     transposed: np.ndarray
-    """Whether the block goes in transposed, shape (k,), bool."""
+    """True if the block is transposed, shape (k,)."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Analysis:
     supernodes: Supernodes
     """The panels of L."""
     blocks: BlockMap
-    """From the matrix to the panels."""
+    """Map from the blocks of the matrix to the panels."""
     update_size: int
     """Numbers in the largest update of one panel by another that is scattered."""
     nnz: int
@@ -71,14 +71,14 @@ class Analysis:
 
 
 def analyse(pattern: BlockPattern, active: np.ndarray) -> Analysis:
-    """Elimination order, panels, and the way of each block into them.
+    """Return elimination order, panels, and the target of each block in them.
 
-    Of the candidate orders the cheapest is kept: operations, plus 60 for each number of an update
-    that has to be scattered. In seventeen beams, plates and cubes of 900 to 20000 unknowns that
-    was each time the faster one, for a factorisation with 12 and with 60 constraint rows.
+    The cheapest candidate order is taken: operations, plus 60 for each number of an update that has
+    to be scattered. In seventeen beams, plates and cubes of 900 to 20000 unknowns this was always
+    the faster order, for a factorisation with 12 and with 60 constraint rows.
 
     Args:
-        pattern: Where the blocks of the matrix are.
+        pattern: Sparsity pattern of the matrix.
         active: Nodes that take part, shape (n_nodes,), bool.
     """
     nodes = np.flatnonzero(active)
@@ -89,7 +89,7 @@ def analyse(pattern: BlockPattern, active: np.ndarray) -> Analysis:
     rows, cols = rows[source], cols[source]
     candidates = candidate_eliminations(_graph(nodes.size, rows, cols))
     panels = [find_supernodes(elimination) for elimination in candidates]
-    best = int(np.argmin([_flops(s) + 60.0 * _scattered(s).sum() for s in panels]))
+    best = int(np.argmin([_flops(s) + 60.0 * _scattered_sizes(s).sum() for s in panels]))
 
     order, supernodes = candidates[best].order, panels[best]
     place = np.empty(nodes.size, np.int64)
@@ -98,14 +98,14 @@ def analyse(pattern: BlockPattern, active: np.ndarray) -> Analysis:
         order=nodes[order],
         supernodes=supernodes,
         blocks=_map_blocks(supernodes, source, place[rows], place[cols]),
-        update_size=int(_scattered(supernodes).max(initial=0)),
+        update_size=int(_scattered_sizes(supernodes).max(initial=0)),
         nnz=int(_column_lengths(supernodes).sum()),
         flops=_flops(supernodes),
     )
 
 
 def find_supernodes(elimination: Elimination) -> Supernodes:
-    """The panels of L for an elimination whose subtrees are runs."""
+    """Return the panels of L for an elimination whose subtrees are runs."""
     first = _merge_columns(elimination.parent, elimination.counts)
     of_node = np.repeat(np.arange(first.size - 1), np.diff(first))
     row_start, rows = _panel_rows(elimination.indptr, elimination.indices, first, of_node)
@@ -115,22 +115,22 @@ def find_supernodes(elimination: Elimination) -> Supernodes:
 
 
 def _column_lengths(supernodes: Supernodes) -> np.ndarray:
-    """Numbers stored in each column of L, diagonal included, shape (3 n,)."""
+    """Return the count of numbers in each column of L, diagonal included, shape (3 n,)."""
     widths, heights = 3 * np.diff(supernodes.first), 3 * np.diff(supernodes.row_start)
     start = np.repeat(3 * supernodes.first[:-1], widths)
     return np.repeat(heights, widths) - (np.arange(start.size) - start)
 
 
 def _flops(supernodes: Supernodes) -> float:
-    """Additions and multiplications of one factorisation."""
+    """Return the number of additions and multiplications of a factorisation."""
     return float(np.sum(_column_lengths(supernodes).astype(float) ** 2))
 
 
-def _scattered(supernodes: Supernodes) -> np.ndarray:
-    """Numbers in each update L[k1:] L[k1:k2]^T of one panel by another that goes to many places.
+def _scattered_sizes(supernodes: Supernodes) -> np.ndarray:
+    """Return the sizes of the updates L[k1:] L[k1:k2]^T of a panel by another that are scattered.
 
-    The rows k1:k2 are nodes of one panel. Where the rows k1: follow each other without a gap, the
-    product is added to that panel at once and does not count.
+    The rows k1:k2 are nodes of one panel. If the rows k1: follow each other without a gap, the
+    product is added directly to that panel and does not count.
     """
     heights = np.diff(supernodes.row_start)
     panel = np.repeat(np.arange(heights.size), heights)
@@ -146,9 +146,9 @@ def _scattered(supernodes: Supernodes) -> np.ndarray:
 
 
 def _graph(n: int, rows: np.ndarray, cols: np.ndarray) -> sparse.csr_array:
-    """Neighbours of each node from the pairs of one triangle, without the diagonal."""
-    off = rows != cols
-    rows, cols = rows[off], cols[off]
+    """Return the neighbours of each node from the pairs of one triangle, without the diagonal."""
+    is_off_diagonal = rows != cols
+    rows, cols = rows[is_off_diagonal], cols[is_off_diagonal]
     pairs = np.concatenate([rows, cols]), np.concatenate([cols, rows])
     return sparse.csr_array((np.ones(pairs[0].size), pairs), shape=(n, n))
 
@@ -156,14 +156,14 @@ def _graph(n: int, rows: np.ndarray, cols: np.ndarray) -> sparse.csr_array:
 def _map_blocks(
     supernodes: Supernodes, source: np.ndarray, rows: np.ndarray, cols: np.ndarray
 ) -> BlockMap:
-    """Position of the blocks of the pairs (rows, cols); those above the diagonal transposed."""
+    """Return the targets of the blocks of pairs (rows, cols), transposed above the diagonal."""
     n = supernodes.of_node.size
     transposed = rows < cols
     rows, cols = np.maximum(rows, cols), np.minimum(rows, cols)
     panel = supernodes.of_node[cols]
     heights = np.diff(supernodes.row_start)
-    known = np.repeat(np.arange(heights.size), heights) * n + supernodes.rows
-    row_in_panel = np.searchsorted(known, panel * n + rows) - supernodes.row_start[panel]
+    keys = np.repeat(np.arange(heights.size), heights) * n + supernodes.rows
+    row_in_panel = np.searchsorted(keys, panel * n + rows) - supernodes.row_start[panel]
     column_in_panel = cols - supernodes.first[panel]
     target = supernodes.panel_start[panel] + 9 * column_in_panel * heights[panel] + 3 * row_in_panel
     order = np.argsort(target)
@@ -173,10 +173,10 @@ def _map_blocks(
 
 @njit
 def _merge_columns(parent: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """First column of each supernode, shape (n_super + 1,).
+    """Return the first column of each supernode, shape (n_super + 1,).
 
-    Columns whose rows nest exactly are one supernode. From left to right, each is then merged
-    with the one that ends just before it, if that is its child and the panel gets few zeros by it.
+    Columns whose rows nest exactly are one supernode. From left to right, each is then merged with
+    the supernode that ends just before it, if that is its child and the panel gets few zeros.
     """
     n = parent.size
     first = np.empty(n + 1, np.int64)
@@ -205,13 +205,13 @@ def _merge_columns(parent: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 @njit
-def _worth_merging(width: int, zero_share: float) -> bool:
-    """Whether a panel of so many nodes may have this share of zeros.
+def _worth_merging(width: int, zero_fraction: float) -> bool:
+    """Return True if a panel of `width` nodes may have this fraction of zeros.
 
     Measured with 1500 to 20000 unknowns; more zeros slow down the band-like panels of reverse
     Cuthill-McKee, fewer leave panels too narrow for BLAS.
     """
-    return width <= 4 or (width <= 8 and zero_share < 0.3) or zero_share < 0.03
+    return width <= 4 or (width <= 8 and zero_fraction < 0.3) or zero_fraction < 0.03
 
 
 @njit
@@ -242,7 +242,7 @@ def _sort(values: np.ndarray, count: int) -> None:
 def _panel_rows(
     indptr: np.ndarray, indices: np.ndarray, first: np.ndarray, of_node: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of each panel: own nodes, then what they or the children's panels touch, ascending."""
+    """Return the rows of each panel: its nodes, then neighbours and rows of children, ascending."""
     n, n_super = of_node.size, first.size - 1
     first_child, next_sibling = np.full(n_super, -1, np.int64), np.full(n_super, -1, np.int64)
     seen_by = np.full(n, -1, np.int64)
@@ -268,20 +268,20 @@ def _panel_rows(
                     below[count] = row
                     count += 1
             child = next_sibling[child]
-        own = row_start[s]
-        stop = own + end - start + count
+        begin = row_start[s]
+        stop = begin + end - start + count
         row_start[s + 1] = stop
         if stop > rows.size:
             longer = np.empty(2 * stop, np.int64)
-            for p in range(own):
+            for p in range(begin):
                 longer[p] = rows[p]
             rows = longer
         for node in range(start, end):
-            rows[own + node - start] = node
+            rows[begin + node - start] = node
         if count > 0:
             _sort(below, count)
             for p in range(count):
-                rows[own + end - start + p] = below[p]
+                rows[begin + end - start + p] = below[p]
             parent = of_node[below[0]]
             next_sibling[s] = first_child[parent]
             first_child[parent] = s

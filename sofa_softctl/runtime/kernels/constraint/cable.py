@@ -15,21 +15,21 @@ def cable_geometry(
     has_pull_point: bool,
     directions: np.ndarray,
 ) -> float:
-    """Length of the cable and the direction -dL/dx of each of its points.
+    """Return the length of the cable; write the direction -dL/dx of each of its points.
 
-    u_k is the unit vector from point k towards the one before it (the pull point before the
-    first). A point is pulled towards both its neighbours: u_k - u_(k+1). Points at the same place
-    have no direction between them.
+    u_k is the unit vector from point k towards the point before it (the pull point before the
+    first). A point is pulled towards both its neighbours: u_k - u_(k+1). Coincident points have
+    no direction between them.
 
     Args:
         x: Positions, shape (n, 3).
         indices: Points in the order of the cable, from the pull point on, shape (m,).
         pull_point: Fixed point from which the cable is pulled, shape (3,).
-        has_pull_point: Whether there is one.
+        has_pull_point: The cable has a pull point.
         directions: Output, shape (m, 3).
 
     Returns:
-        Length of the cable.
+        Length of the cable [length].
     """
     directions[:] = 0.0
     length = 0.0
@@ -62,14 +62,14 @@ def segment_stiffness(
     has_pull_point: bool,
     blocks: np.ndarray,
 ) -> None:
-    """Derivative of the directions of `cable_geometry`: the second derivative of the length.
+    """Write the derivative of the directions of `cable_geometry`, the second of the length.
 
-    Segment k joins point k to the one before it; blocks[k] = (I - u_k u_k^T) / length. Under unit
+    Segment k joins point k to the point before it; blocks[k] = (I - u_k u_k^T) / length. Under unit
     tension the points k - 1 and k have the stiffness [[b, -b], [-b, b]].
 
     Args:
         x, indices, pull_point, has_pull_point: As for `cable_geometry`.
-        blocks: Output, shape (m, 3, 3); 0 for a segment that is not there or has no length.
+        blocks: Output, shape (m, 3, 3); 0 for a segment that is missing or has no length.
     """
     blocks[:] = 0.0
     d = np.empty(3)

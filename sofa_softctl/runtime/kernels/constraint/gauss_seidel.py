@@ -6,9 +6,9 @@ Each row has parameters (kind, value, lambda_min, lambda_max, delta_min, delta_m
     IMPOSE_LAMBDA   lambda = value, unless delta would leave its limits
     BILATERAL       delta = 0
     UNILATERAL      delta >= 0, lambda >= 0, one of them zero
-    COULOMB         three rows (normal, two tangents) that all say so: the normal one as UNILATERAL,
-                    the tangential ones stick or slide within |lambda_t| <= value lambda_n
-    BLOCK           three rows with delta = 0 that are solved together, by the part `value` a time
+    COULOMB         three rows of this kind (normal, two tangents): the normal row as UNILATERAL,
+                    the tangential rows stick or slide within |lambda_t| <= value lambda_n
+    BLOCK           three rows with delta = 0, solved together, each time by the fraction `value`
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def row_parameters(
     delta_min: float = -np.inf,
     delta_max: float = np.inf,
 ) -> np.ndarray:
-    """The parameters of one row, shape (6,)."""
+    """Return the parameters of one row, shape (6,)."""
     return np.array([kind, value, lambda_min, lambda_max, delta_min, delta_max], dtype=float)
 
 
 @njit
 def _solve_row(row: np.ndarray, w: float, d: float, old: float) -> float:
-    """The new lambda of a row by itself.
+    """Return the new lambda of a single row.
 
     Args:
-        row: Its parameters, shape (6,).
-        w: Its compliance W_jj.
-        d: Its delta with the present lambda.
-        old: Its present lambda.
+        row: Parameters of the row, shape (6,).
+        w: Compliance W_jj of the row.
+        d: Displacement delta with the present lambda.
+        old: Present lambda.
     """
     kind = int(row[0])
     if kind == 1:
@@ -52,7 +52,7 @@ def _solve_row(row: np.ndarray, w: float, d: float, old: float) -> float:
         elif w > 0.0 and reached > row[5]:
             new = old + (row[5] - d) / w
         return new
-    if w == 0.0:  # below 0 the matrix is indefinite, and the row goes on as in SOFA
+    if w == 0.0:  # below 0 the matrix is indefinite, and the row is solved as in SOFA
         return old
     if kind == 0:
         return min(max(old - (d - row[1]) / w, row[2]), row[3])
@@ -65,7 +65,7 @@ def _solve_row(row: np.ndarray, w: float, d: float, old: float) -> float:
 def _solve_contact(
     W: np.ndarray, j: int, mu: float, d: np.ndarray, lam: np.ndarray, new: np.ndarray
 ) -> None:
-    """The new lambda of a contact with friction: normal first, then both tangents together.
+    """Write the new lambda of a contact with friction: normal first, then both tangents together.
 
     Args:
         W: Compliance, shape (n, n).
@@ -98,10 +98,10 @@ def _solve_contact(
 def _solve_block(
     W: np.ndarray, j: int, part: float, d: np.ndarray, lam: np.ndarray, new: np.ndarray
 ) -> None:
-    """The new lambda of three rows whose delta shall vanish; arguments as for `_solve_contact`.
+    """Write the new lambda of three rows whose delta must vanish; see `_solve_contact`.
 
     Args:
-        part: How much of the change is made, 1 for all.
+        part: Fraction of the change that is made [-].
     """
     a, b, c = W[j, j], W[j + 1, j], W[j + 2, j]
     e, f, i = W[j + 1, j + 1], W[j + 2, j + 1], W[j + 2, j + 2]
@@ -126,19 +126,19 @@ def _sweep(
     lam: np.ndarray,
     later: np.ndarray,
 ) -> float:
-    """One sweep over all rows; returns the sum of |W_jj change of lambda_j|.
+    """Sweep over all rows; return the sum of |W_jj change of lambda_j|.
 
-    As W is symmetric, a row below the diagonal serves twice while it is in the cache: it collects
-    what earlier rows add to this delta, and hands on to them what this lambda will add to theirs
-    in the next sweep.
+    As W is symmetric, a row below the diagonal serves twice while it is in the cache: it gives
+    the terms of earlier rows in this delta, and the terms of this lambda in their deltas in the
+    next sweep.
 
     Args:
         W: Compliance, shape (n, n); only the lower triangle is read.
         delta_free: Violation without multipliers, shape (n,).
-        parameters: Of the rows, shape (n, 6).
+        parameters: Parameters of the rows, shape (n, 6).
         sor: Relaxation.
         lam: Multipliers, changed in place, shape (n,).
-        later: What later rows add to the delta of each, renewed in place, shape (n,).
+        later: Terms of later rows in the delta of each row, updated in place, shape (n,).
     """
     n = delta_free.shape[0]
     d, new, change = np.zeros(3), np.zeros(3), np.zeros(3)
@@ -176,7 +176,7 @@ def _sweep(
 
 @njit
 def _count(parameters: np.ndarray, j: int) -> int:
-    """Rows that are solved together from row j on."""
+    """Return the number of rows that are solved together from row j on."""
     return 3 if int(parameters[j, 0]) >= 4 else 1
 
 
@@ -190,7 +190,7 @@ def _hand_on(row: np.ndarray, factor: float, later: np.ndarray) -> None:
 
 @njit
 def _from_later(W: np.ndarray, parameters: np.ndarray, lam: np.ndarray, later: np.ndarray) -> None:
-    """later = what the multipliers of later rows add to the delta of each."""
+    """Write the terms of later rows in the delta of each row to `later`."""
     later[:] = 0.0
     j = 0
     while j < lam.shape[0]:
@@ -210,15 +210,15 @@ def gauss_seidel(
     max_iterations: int,
     lam: np.ndarray,
 ) -> tuple[int, float]:
-    """Sweeps until the sum of |W_jj change of lambda_j| is below the tolerance.
+    """Sweep until the sum of |W_jj change of lambda_j| is below the tolerance.
 
     Args:
         W: Compliance, shape (n, n), symmetric: only its lower triangle is read.
         delta_free: Violation without multipliers, shape (n,).
         parameters: One row of six numbers each, shape (n, 6).
         sor: Relaxation, 1 for none.
-        tolerance: For the sum over all rows.
-        max_iterations: Most sweeps.
+        tolerance: Limit of the sum over all rows.
+        max_iterations: Maximum number of sweeps.
         lam: Start and output, shape (n,).
 
     Returns:
@@ -244,7 +244,7 @@ def conjugate_gradient(
     max_iterations: int,
     lam: np.ndarray,
 ) -> tuple[int, float]:
-    """Nonsmooth nonlinear conjugate gradient: changes of sweeps are carried on while they shrink.
+    """Nonsmooth nonlinear conjugate gradient: repeat the changes of sweeps while they shrink.
 
     Arguments and results as for `gauss_seidel`. SOFA starts with a sweep that it does not count.
 

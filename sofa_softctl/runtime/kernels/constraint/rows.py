@@ -14,7 +14,7 @@ from sofa_softctl.base.jit import njit
 def add_rows_transposed(
     row: np.ndarray, node: np.ndarray, direction: np.ndarray, lam: np.ndarray, out: np.ndarray
 ) -> None:
-    """out += H^T lam.
+    """Add H^T lam to out.
 
     Args:
         row: Row of each entry, shape (k,).
@@ -32,39 +32,39 @@ def add_rows_transposed(
 
 
 class Entries(NamedTuple):
-    """Entries of constraint rows; those of one row and node add up."""
+    """Entries of constraint rows; entries with the same row and node add up."""
 
     row: np.ndarray
     """Row of each entry, shape (k,)."""
     node: np.ndarray
     """Node of each entry, shape (k,)."""
     direction: np.ndarray
-    """Direction of each entry, shape (k, 3); of any width where only weights are wanted."""
+    """Direction of each entry, shape (k, 3); any width if only its product with weights is used."""
 
 
-def weighed(
+def map_entries(
     entries: Entries, starts: np.ndarray, nodes: np.ndarray, weights: np.ndarray
 ) -> Entries:
-    """The entries times a matrix of weights between nodes, given as in CSR."""
+    """Return the entries times a matrix of weights between nodes, in CSR form."""
     counts = starts[entries.node + 1] - starts[entries.node]
-    at = np.repeat(starts[entries.node], counts) + _numbers_in_groups(counts)
-    direction = np.repeat(entries.direction, counts, axis=0) * weights[at, None]
-    return Entries(np.repeat(entries.row, counts), nodes[at], direction)
+    index = np.repeat(starts[entries.node], counts) + _index_in_group(counts)
+    direction = np.repeat(entries.direction, counts, axis=0) * weights[index, None]
+    return Entries(np.repeat(entries.row, counts), nodes[index], direction)
 
 
 def times(entries: Entries, matrix: sparse.csr_array) -> Entries:
-    """The entries times a matrix of scalars, three rows and columns a node."""
+    """Return the entries times a matrix of scalars, three rows and columns a node."""
     scalar = (3 * entries.node[:, None] + np.arange(3)).ravel()  # (3 k,)
     counts = matrix.indptr[scalar + 1] - matrix.indptr[scalar]
-    at = np.repeat(matrix.indptr[scalar], counts) + _numbers_in_groups(counts)
-    node, axis = np.divmod(matrix.indices[at], 3)
-    direction = np.zeros((len(at), 3))
+    index = np.repeat(matrix.indptr[scalar], counts) + _index_in_group(counts)
+    node, axis = np.divmod(matrix.indices[index], 3)
+    direction = np.zeros((len(index), 3))
     factor = np.repeat(entries.direction.ravel(), counts)
-    direction[np.arange(len(at)), axis] = matrix.data[at] * factor
+    direction[np.arange(len(index)), axis] = matrix.data[index] * factor
     return Entries(np.repeat(np.repeat(entries.row, 3), counts), node, direction)
 
 
-def _numbers_in_groups(counts: np.ndarray) -> np.ndarray:
-    """0, 1, ... in each group of that many."""
+def _index_in_group(counts: np.ndarray) -> np.ndarray:
+    """Return 0, 1, ... count - 1 for each group."""
     ends = np.cumsum(counts)
     return np.arange(counts.sum()) - np.repeat(ends - counts, counts)

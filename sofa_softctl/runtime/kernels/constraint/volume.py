@@ -9,7 +9,7 @@ from sofa_softctl.base.jit import njit
 
 @njit
 def _add_area(p: np.ndarray, q: np.ndarray, r: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """out += factor (q - p) x (r - p): along the normal, twice the triangle's area long."""
+    """Add factor (q - p) x (r - p) to out: along the normal, twice the triangle's area long."""
     a0, a1, a2 = q[0] - p[0], q[1] - p[1], q[2] - p[2]
     b0, b1, b2 = r[0] - p[0], r[1] - p[1], r[2] - p[2]
     out[0] += factor * (a1 * b2 - a2 * b1)
@@ -19,22 +19,22 @@ def _add_area(p: np.ndarray, q: np.ndarray, r: np.ndarray, factor: float, out: n
 
 @njit
 def _volume_below(p: np.ndarray, q: np.ndarray, r: np.ndarray) -> float:
-    """Between a triangle and the plane x = 0: area of its shadow along x times its mean x."""
+    """Return the volume between a triangle and the plane x = 0: projected area times mean x."""
     shadow = (q[1] - p[1]) * (r[2] - p[2]) - (r[1] - p[1]) * (q[2] - p[2])  # twice the area
     return shadow * (p[0] + q[0] + r[0]) / 6.0
 
 
 @njit
 def enclosed_volume(x: np.ndarray, triangles: np.ndarray, quads: np.ndarray) -> float:
-    """Volume inside a closed surface, by the divergence theorem along x.
+    """Return the volume inside a closed surface, by the divergence theorem along x.
 
     Args:
         x: Positions, shape (n, 3).
-        triangles: Shape (m, 3); normals (b - a) x (c - a) that point out give a positive volume.
-        quads: Shape (k, 4), each cut along the diagonal from its first vertex to its third.
+        triangles: Vertices, shape (m, 3); outward normals (b - a) x (c - a) give positive volume.
+        quads: Vertices, shape (k, 4), each cut along the diagonal from first to third vertex.
 
     Returns:
-        Volume [length^3]; of an open surface the volume between it and the plane x = 0.
+        Volume [length^3]; for an open surface the volume between it and the plane x = 0.
 
     Source: SoftRobots' SurfacePressureModel, there with its sign removed.
     """
@@ -58,16 +58,16 @@ def volume_gradient(
     sign: float,
     directions: np.ndarray,
 ) -> None:
-    """Area of the surface that each node carries, along the normal: what a pressure of 1 does.
+    """Write the area of each node along the normal, the force of a unit pressure.
 
-    A triangle gives a third of it to each vertex, a quad a quarter. For triangles that close up
+    A triangle gives a third of its area to each vertex, a quad a quarter. For closed triangles
     this is dV/dx; for quads only while they are parallelograms, as in SoftRobots.
 
     Args:
         x: Positions, shape (n, 3).
         nodes: Nodes of the surface, shape (k,).
-        triangles, quads: Vertices as places in `nodes`, shapes (m, 3), (l, 4).
-        sign: 1, or -1 to turn all normals round.
+        triangles, quads: Vertices as indices of `nodes`, shapes (m, 3), (l, 4).
+        sign: 1, or -1 to flip all normals.
         directions: Output, shape (k, 3).
 
     Source: SoftRobots' SurfacePressureModel.

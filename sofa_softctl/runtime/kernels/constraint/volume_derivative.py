@@ -1,8 +1,8 @@
 """Areas and volumes of surfaces, and their derivatives by the points.
 
-A surface has patches: triangles (p, q, r) whose area vectors, weighed, act on some receivers. A
-triangle is one patch and gives 1/6 of (q - p) x (r - p), a third of its area, to each vertex; a
-quad is two, (a, b, d) and (c, d, b), that give 1/8 to each of its four, as in `volume`.
+A surface has patches: triangles (p, q, r) whose weighted area vectors act on receivers. A triangle
+is one patch and gives 1/6 of (q - p) x (r - p), a third of its area, to each vertex; a quad is two
+patches, (a, b, d) and (c, d, b), that give 1/8 to each of its vertices, as in `volume`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def add_areas(
     weights: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """out += the area vectors that each point receives.
+    """Add the area vectors that each point receives to out.
 
     Args:
         x: Points, shape (n, 3).
-        patches: Shape (f, 3).
-        receivers: Shape (f, 4), -1 for none.
-        weights: Shape (f,), negative where the normals are turned round.
-        out: Shape (n, 3).
+        patches: Points of the patches, shape (f, 3).
+        receivers: Points that receive the area, shape (f, 4), -1 for none.
+        weights: Weights of the areas, shape (f,), negative for flipped normals.
+        out: Output, shape (n, 3).
     """
     area = np.empty(3)
     for f in range(patches.shape[0]):
@@ -56,7 +56,7 @@ def add_areas_change(
     weights: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """out += how the areas of `add_areas` change with the points by dx, shape (n, 3)."""
+    """Add the change of the areas of `add_areas` with the points by dx to out, shape (n, 3)."""
     area = np.empty(3)
     for f in range(patches.shape[0]):
         i, j, k = patches[f, 0], patches[f, 1], patches[f, 2]
@@ -77,7 +77,7 @@ def add_areas_transposed(
     weights: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """out += the derivative of sum(y . areas) by the points, y of shape (n, 3)."""
+    """Add the derivative of sum(y . areas) by the points to out; y of shape (n, 3)."""
     total, by_q, by_r = np.empty(3), np.empty(3), np.empty(3)
     for f in range(patches.shape[0]):
         i, j, k = patches[f, 0], patches[f, 1], patches[f, 2]
@@ -98,14 +98,14 @@ def add_areas_transposed(
 def add_volumes(
     x: np.ndarray, triangles: np.ndarray, owner: np.ndarray, out: np.ndarray, by_x: np.ndarray
 ) -> None:
-    """out += signed volumes between surfaces and the plane x = 0; by_x += their derivatives.
+    """Add signed volumes between surfaces and the plane x = 0 to out, derivatives to by_x.
 
     Args:
         x: Points, each of one surface, shape (n, 3).
-        triangles: Those of all surfaces, shape (f, 3).
-        owner: Surface of each, shape (f,).
+        triangles: Triangles of all surfaces, shape (f, 3).
+        owner: Surface of each triangle, shape (f,).
         out: Volumes, shape (k,); see `volume.enclosed_volume`.
-        by_x: Shape (n, 3): of the volume of each point's own surface.
+        by_x: Derivatives of the volume of each point's surface, shape (n, 3).
     """
     for f in range(triangles.shape[0]):
         i, j, k = triangles[f, 0], triangles[f, 1], triangles[f, 2]

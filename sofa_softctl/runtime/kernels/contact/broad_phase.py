@@ -9,12 +9,12 @@ from sofa_softctl.base.jit import njit
 
 @njit
 def element_boxes(x: np.ndarray, elements: np.ndarray, margin: np.ndarray) -> np.ndarray:
-    """Box around each element, widened by its margin.
+    """Return the box around each element, widened by its margin.
 
     Args:
         x: Positions, shape (n, >= 3).
         elements: Nodes of each element, shape (m, k).
-        margin: By how much each box is widened [length], shape (m,).
+        margin: Distance by which each box is widened [length], shape (m,).
 
     Returns:
         Lower corners, then upper corners, shape (m, 6).
@@ -52,49 +52,49 @@ def _hull(boxes: np.ndarray) -> np.ndarray:
 
 
 @njit
-def _inside(boxes: np.ndarray, region: np.ndarray) -> np.ndarray:
-    """Numbers of the boxes that touch a region."""
-    found = np.empty(boxes.shape[0], np.int64)
+def _boxes_in(boxes: np.ndarray, region: np.ndarray) -> np.ndarray:
+    """Return the indices of the boxes that touch a region."""
+    indices = np.empty(boxes.shape[0], np.int64)
     count = 0
     for e in range(boxes.shape[0]):
         if _overlap(boxes[e], region):
-            found[count] = e
+            indices[count] = e
             count += 1
-    return found[:count]
+    return indices[:count]
 
 
 def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Pairs of boxes that overlap, in the order of their numbers.
+    """Return the pairs of boxes that overlap, in the order of their indices.
 
-    Only boxes in the common region of both sets are sorted, so that two large meshes that touch in
-    a spot cost little.
+    Only boxes in the common region of both sets are sorted, so two large meshes that touch in a
+    spot cost little.
 
     Args:
         first: Boxes, shape (m, 6).
         second: Boxes, shape (n, 6).
 
     Returns:
-        Numbers in `first` and in `second`, shape (p, 2), sorted.
+        Indices in `first` and in `second`, shape (p, 2), sorted.
 
     Source: sort and sweep; Ericson, Real-Time Collision Detection, 2005, section 7.5.
     """
-    none = np.empty((0, 2), np.int64)
+    no_pairs = np.empty((0, 2), np.int64)
     if first.shape[0] == 0 or second.shape[0] == 0:
-        return none
+        return no_pairs
     region = _hull(first)
-    other = _hull(second)
+    hull = _hull(second)
     axis, extent = 0, -1.0
     for c in range(3):
-        region[c] = max(region[c], other[c])
-        region[3 + c] = min(region[3 + c], other[3 + c])
+        region[c] = max(region[c], hull[c])
+        region[3 + c] = min(region[3 + c], hull[3 + c])
         if region[c] > region[3 + c]:
-            return none
+            return no_pairs
         if region[3 + c] - region[c] > extent:
             axis, extent = c, region[3 + c] - region[c]
     # NumPy sorts, not numba, whose quicksort takes seconds to compile.
-    kept1, kept2 = _inside(first, region), _inside(second, region)
-    order1 = kept1[np.argsort(first[kept1, axis])]
-    order2 = kept2[np.argsort(second[kept2, axis])]
+    boxes1, boxes2 = _boxes_in(first, region), _boxes_in(second, region)
+    order1 = boxes1[np.argsort(first[boxes1, axis])]
+    order2 = boxes2[np.argsort(second[boxes2, axis])]
     keys = np.sort(_sweep(first, second, order1, order2, axis))
     pairs: np.ndarray = np.stack(np.divmod(keys, second.shape[0]), axis=1)
     return pairs
@@ -112,12 +112,12 @@ def _lengthen(keys: np.ndarray) -> np.ndarray:
 def _sweep(
     first: np.ndarray, second: np.ndarray, order1: np.ndarray, order2: np.ndarray, axis: int
 ) -> np.ndarray:
-    """Overlapping pairs as first * n + second, unsorted; the orders are those along the axis."""
+    """Return overlapping pairs as first * n + second, unsorted; the orders are along the axis."""
     n = second.shape[0]
     open1 = np.empty(order1.shape[0], np.int64)
     open2 = np.empty(order2.shape[0], np.int64)
     keys = np.empty(256, np.int64)
-    a = b = count = opened1 = opened2 = 0
+    a = b = count = count1 = count2 = 0
     while a < order1.shape[0] or b < order2.shape[0]:
         from_first = b >= order2.shape[0] or (
             a < order1.shape[0] and first[order1[a], axis] <= second[order2[b], axis]
@@ -125,39 +125,39 @@ def _sweep(
         if from_first:
             i = order1[a]
             a += 1
-            here = first[i, axis]
-            left = 0
-            for k in range(opened2):
+            position = first[i, axis]
+            remaining = 0
+            for k in range(count2):
                 j = open2[k]
-                if second[j, 3 + axis] < here:
+                if second[j, 3 + axis] < position:
                     continue
-                open2[left] = j
-                left += 1
+                open2[remaining] = j
+                remaining += 1
                 if _overlap(first[i], second[j]):
                     if count == keys.shape[0]:
                         keys = _lengthen(keys)
                     keys[count] = i * n + j
                     count += 1
-            opened2 = left
-            open1[opened1] = i
-            opened1 += 1
+            count2 = remaining
+            open1[count1] = i
+            count1 += 1
         else:
             j = order2[b]
             b += 1
-            here = second[j, axis]
-            left = 0
-            for k in range(opened1):
+            position = second[j, axis]
+            remaining = 0
+            for k in range(count1):
                 i = open1[k]
-                if first[i, 3 + axis] < here:
+                if first[i, 3 + axis] < position:
                     continue
-                open1[left] = i
-                left += 1
+                open1[remaining] = i
+                remaining += 1
                 if _overlap(first[i], second[j]):
                     if count == keys.shape[0]:
                         keys = _lengthen(keys)
                     keys[count] = i * n + j
                     count += 1
-            opened1 = left
-            open2[opened2] = j
-            opened2 += 1
+            count1 = remaining
+            open2[count2] = j
+            count2 += 1
     return keys[:count]

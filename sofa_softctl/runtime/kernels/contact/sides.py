@@ -7,26 +7,26 @@ import numpy as np
 from sofa_softctl.base.jit import njit
 
 Vector = tuple[float, float, float]
-SAME = 1e-9
-"""Lengths up to this share of a surface's size are equal: what rounding leaves [-]."""
+EQUAL_LENGTH_TOLERANCE = 1e-9
+"""Lengths up to this fraction of a surface's size are equal: rounding errors [-]."""
 
 
 def rims(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The border of a surface.
+    """Return the border of a surface.
 
     Args:
         triangles: Triangles, shape (t, 3).
 
     Returns:
-        Which edges of each triangle, from corner k to k + 1, no other triangle has, shape (t, 3);
-        and which corners of each triangle lie on such an edge, shape (t, 3).
+        True for edges of a triangle, from corner k to k + 1, that no other triangle has, (t, 3);
+        True for corners of a triangle that lie on such an edge, shape (t, 3).
     """
     edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     _, number, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
-    alone = count[number.ravel()] == 1
+    is_border = count[number.ravel()] == 1
     nodes = np.zeros(int(triangles.max(initial=-1)) + 1, dtype=bool)
-    nodes[edges[alone].ravel()] = True
-    return alone.reshape(-1, 3), nodes[triangles]
+    nodes[edges[is_border].ravel()] = True
+    return is_border.reshape(-1, 3), nodes[triangles]
 
 
 @njit
@@ -37,46 +37,45 @@ def heights(
     rim_edges: np.ndarray,
     rim_corners: np.ndarray,
     pairs: np.ndarray,
-    same: float,
+    tolerance: float,
 ) -> np.ndarray:
-    """Signed distance of points to a surface, negative behind it, shape (n,).
+    """Return the signed distance of points to a surface, negative behind it, shape (n,).
 
-    nan where no triangle is paired with the point, and where the nearest place is on the border of
-    the surface: such a point lies beside it, not behind.
+    NaN for points without a paired triangle, and for points whose nearest point is on the border
+    of the surface: such a point lies beside it, not behind.
 
     Args:
         points: Points [length], shape (n, 3).
         x: Nodes of the surface [length], shape (m, 3).
         triangles: Triangles, all facing the same way, shape (t, 3).
-        rim_edges: See `rims`.
-        rim_corners: See `rims`.
-        pairs: Triangles and points to look at, shape (p, 2).
-        same: Distances that differ by less are equal [length].
+        rim_edges, rim_corners: Border of the surface, see `rims`.
+        pairs: Triangles and points to compare, shape (p, 2).
+        tolerance: Difference up to which distances are equal [length].
 
-    Source: normals of edges and corners, the triangles' weighted by their angle there: Baerentzen
+    Source: normals of edges and corners, triangles weighted by their angle there: Baerentzen
         and Aanaes 2005, "Signed distance computation using the angle weighted pseudonormal".
     """
     count = len(points)
     nearest = np.full(count, np.inf)
     for k in range(len(pairs)):
         t, j = pairs[k]
-        way, _ = _to_triangle(points[j], x, triangles[t])
-        nearest[j] = min(nearest[j], np.sqrt(_dot(way, way)))
-    side, beside = np.zeros(count), np.isinf(nearest)
+        offset, _ = _to_triangle(points[j], x, triangles[t])
+        nearest[j] = min(nearest[j], np.sqrt(_dot(offset, offset)))
+    side, is_beside = np.zeros(count), np.isinf(nearest)
     for k in range(len(pairs)):
         t, j = pairs[k]
-        way, part = _to_triangle(points[j], x, triangles[t])
-        if np.sqrt(_dot(way, way)) > nearest[j] + same:
+        offset, part = _to_triangle(points[j], x, triangles[t])
+        if np.sqrt(_dot(offset, offset)) > nearest[j] + tolerance:
             continue
         if part >= 4:
-            beside[j] |= rim_corners[t, part - 4]
+            is_beside[j] |= rim_corners[t, part - 4]
         elif part >= 1:
-            beside[j] |= rim_edges[t, part - 1]
-        side[j] += _angle(x, triangles[t], part) * _dot(_normal(x, triangles[t]), way)
+            is_beside[j] |= rim_edges[t, part - 1]
+        side[j] += _angle(x, triangles[t], part) * _dot(_normal(x, triangles[t]), offset)
     signed = np.empty(count)
     for j in range(count):  # numba takes seconds to compile np.where
         signed[j] = -nearest[j] if side[j] < 0.0 else nearest[j]
-        if beside[j] and not nearest[j] <= same:
+        if is_beside[j] and not nearest[j] <= tolerance:
             signed[j] = np.nan
     return signed
 
@@ -88,86 +87,86 @@ def crossings(
     x: np.ndarray,
     triangles: np.ndarray,
     pairs: np.ndarray,
-    same: float,
+    tolerance: float,
 ) -> np.ndarray:
-    """Which end of an edge lies behind the triangle that it goes through, for each pair, (p,).
+    """Return the end of an edge behind the triangle that it crosses, for each pair, (p,).
 
-    1 for the first end, 2 for the second; 0 if the edge does not go through, or only touches.
+    1 for the first end, 2 for the second; 0 if the edge does not cross, or only touches.
 
     Args:
         points: Ends of the edges [length], shape (n, 3).
         edges: Edges, shape (e, 2).
         x: Nodes of the surface [length], shape (m, 3).
         triangles: Triangles, shape (t, 3).
-        pairs: Triangles and edges to look at, shape (p, 2).
-        same: Distance up to which an end lies on the surface [length].
+        pairs: Triangles and edges to compare, shape (p, 2).
+        tolerance: Distance up to which an end lies on the surface [length].
     """
-    found = np.zeros(len(pairs), np.int64)
+    ends = np.zeros(len(pairs), np.int64)
     for k in range(len(pairs)):
         t, e = pairs[k]
         p, q = points[edges[e, 0]], points[edges[e, 1]]
         n = _normal(x, triangles[t])
         start, end = _dot(n, _sub(p, x[triangles[t, 0]])), _dot(n, _sub(q, x[triangles[t, 0]]))
-        if start * end >= 0.0 or min(abs(start), abs(end)) <= same:
+        if start * end >= 0.0 or min(abs(start), abs(end)) <= tolerance:
             continue
         along = _sub(q, p)
-        least, most = np.inf, -np.inf
+        turn_min, turn_max = np.inf, -np.inf
         for c in range(3):
             a = _sub(x[triangles[t, c]], p)
             b = _sub(x[triangles[t, (c + 1) % 3]], p)
             turn = _dot(along, _cross(a, b))
-            least, most = min(least, turn), max(most, turn)
-        if least >= 0.0 or most <= 0.0:
-            found[k] = 1 if start < 0.0 else 2
-    return found
+            turn_min, turn_max = min(turn_min, turn), max(turn_max, turn)
+        if turn_min >= 0.0 or turn_max <= 0.0:
+            ends[k] = 1 if start < 0.0 else 2
+    return ends
 
 
 @njit
 def _to_triangle(p: np.ndarray, x: np.ndarray, triangle: np.ndarray) -> tuple[Vector, int]:
-    """Way to a point from the nearest place of a triangle, and on which part that place is.
+    """Return the offset of a point from the nearest point of a triangle, and the part it is on.
 
     Part 0 is the inside of the triangle, 1 + k the edge from corner k on, 4 + k the corner k.
     """
-    way, part, least = (0.0, 0.0, 0.0), 4, np.inf
+    offset, part, square_min = (0.0, 0.0, 0.0), 4, np.inf
     for k in range(3):
         a, b = x[triangle[k]], x[triangle[(k + 1) % 3]]
         ab, ap = _sub(b, a), _sub(p, a)
-        share = _dot(ap, ab) / _dot(ab, ab)
-        clipped = min(max(share, 0.0), 1.0)
-        here = (ap[0] - clipped * ab[0], ap[1] - clipped * ab[1], ap[2] - clipped * ab[2])
-        square = _dot(here, here)
-        if square < least:
-            way, least = here, square
+        fraction = _dot(ap, ab) / _dot(ab, ab)
+        clipped = min(max(fraction, 0.0), 1.0)
+        offset_k = (ap[0] - clipped * ab[0], ap[1] - clipped * ab[1], ap[2] - clipped * ab[2])
+        square = _dot(offset_k, offset_k)
+        if square < square_min:
+            offset, square_min = offset_k, square
             part = 1 + k
-            if share <= 0.0:
+            if fraction <= 0.0:
                 part = 4 + k
-            elif share >= 1.0:
+            elif fraction >= 1.0:
                 part = 4 + (k + 1) % 3
     n = _normal(x, triangle)
     for k in range(3):
         a, b = x[triangle[k]], x[triangle[(k + 1) % 3]]
         if _dot(_cross(_sub(b, a), _sub(p, a)), n) <= 0.0:
-            return way, part
+            return offset, part
     height = _dot(n, _sub(p, x[triangle[0]]))
     return (height * n[0], height * n[1], height * n[2]), 0
 
 
 @njit
 def _angle(x: np.ndarray, triangle: np.ndarray, part: int) -> float:
-    """Angle that a triangle takes up around the inside, an edge or a corner of its own."""
+    """Return the angle of a triangle around its inside, an edge or a corner."""
     if part == 0:
         return 2.0 * np.pi
     if part < 4:
         return np.pi
     a = x[triangle[part - 4]]
     ab, ac = _sub(x[triangle[(part - 3) % 3]], a), _sub(x[triangle[(part - 2) % 3]], a)
-    share = _dot(ab, ac) / np.sqrt(_dot(ab, ab) * _dot(ac, ac))
-    return np.arccos(min(max(share, -1.0), 1.0))
+    cosine = _dot(ab, ac) / np.sqrt(_dot(ab, ab) * _dot(ac, ac))
+    return np.arccos(min(max(cosine, -1.0), 1.0))
 
 
 @njit
 def _normal(x: np.ndarray, triangle: np.ndarray) -> Vector:
-    """Unit normal."""
+    """Return the unit normal of a triangle."""
     a = x[triangle[0]]
     n = _cross(_sub(x[triangle[1]], a), _sub(x[triangle[2]], a))
     size = np.sqrt(_dot(n, n))

@@ -1,4 +1,4 @@
-"""Products with matrices of 3x3 blocks that are given one by one."""
+"""Products with matrices in a list of 3x3 blocks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ def add_block_products(
 ) -> None:
     """Add to out[row] factor times each block times v[column].
 
-    Unless `one_sided`, a block of another row than column stands for its transpose at (column, row)
-    too.
+    Unless `one_sided`, a block off the diagonal also stands for its transpose at (column, row).
 
     Args:
-        rows: Of each block, shape (k,).
-        columns: Likewise.
-        blocks: Shape (k, 3, 3).
-        one_sided: Whether blocks count at their own place alone.
-        factor: Of the whole product.
-        v: Shape (n, 3).
-        out: Shape (n, 3).
+        rows, columns: Row and column of each block, shape (k,).
+        blocks: Blocks, shape (k, 3, 3).
+        one_sided: Blocks count only at (row, column).
+        factor: Scale of the product [-].
+        v: Vectors of the nodes, shape (n, 3).
+        out: Output, shape (n, 3).
     """
     for k in range(rows.shape[0]):
         row, column = rows[k], columns[k]

@@ -97,7 +97,7 @@ def polar_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> bool:
 
 @njit
 def _rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
-    """q = the polar factor of m made a rotation: the axis of the least stretch is turned over.
+    """q = the polar factor of m made a rotation: the axis of the smallest stretch is reversed.
 
     The eigenvectors V of m^T m come from Jacobi's method, then q = U V^T with det(q) = 1.
     """
@@ -129,13 +129,13 @@ def _rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
                 for k in range(3):
                     a, b = v[k, p], v[k, r]
                     v[k, p], v[k, r] = c * a - d * b, d * a + c * b
-    least = 0
+    axis_min = 0
     for i in range(1, 3):
-        if s[i, i] < s[least, least]:
-            least = i
-    first, second = (least + 1) % 3, (least + 2) % 3
+        if s[i, i] < s[axis_min, axis_min]:
+            axis_min = i
+    axis1, axis2 = (axis_min + 1) % 3, (axis_min + 2) % 3
     u = np.zeros((3, 3))
-    for axis in (first, second):
+    for axis in (axis1, axis2):
         length = np.sqrt(max(s[axis, axis], 1e-300))
         for i in range(3):
             for k in range(3):
@@ -143,8 +143,8 @@ def _rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
     sign = 1.0 if _determinant(v) > 0.0 else -1.0
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        cross = u[j, first] * u[k, second] - u[k, first] * u[j, second]
-        u[i, least] = sign * cross
+        cross = u[j, axis1] * u[k, axis2] - u[k, axis1] * u[j, axis2]
+        u[i, axis_min] = sign * cross
     for i in range(3):
         for j in range(3):
             q[i, j] = u[i, 0] * v[j, 0] + u[i, 1] * v[j, 1] + u[i, 2] * v[j, 2]
@@ -170,8 +170,8 @@ def _proper_frame(
 ) -> bool:
     """Frame of an inverted or nearly flat element (det F < 1e-6): a rotation, no reflection.
 
-    F = edges edges0^-1 in SOFA's sense; its rotation is applied to the frame at rest. False, and
-    nothing done, for all other elements. `rest` and `work` are (3, 3) for intermediate results.
+    F = edges edges0^-1 in SOFA's sense; its rotation is applied to the frame at rest. Other
+    elements are left as they are (False). `rest` and `work` are (3, 3) for intermediate results.
     """
     _edges(x0, element, rest)
     cofactors(rest, work)
@@ -195,7 +195,7 @@ def _proper_frame(
 
 @njit
 def rest_frames(x0: np.ndarray, elements: np.ndarray, method: int, frames: np.ndarray) -> None:
-    """Frame of each element at rest, rows = axes, shape (m, 3, 3).
+    """Compute the frame of each element at rest, rows = axes, shape (m, 3, 3).
 
     Args:
         x0: Rest positions, shape (n, 3).
@@ -226,15 +226,15 @@ def rotate(
     rotations: np.ndarray,
     h: np.ndarray,
 ) -> None:
-    """Rotation R of each element at x, and its gradients h_a = R g_a.
+    """Compute the rotation R of each element at x, and its gradients h_a = R g_a.
 
     R = frame(x)^T frame(x0). Methods as in SOFA: large takes the frame of the first two edges,
-    polar that of the polar decomposition of the edges, svd as polar, but where the element is
-    inverted or nearly flat (det F < 1e-6) a proper rotation is taken instead of a reflection;
+    polar the polar decomposition of the edges, svd as polar, but with a proper rotation instead of
+    a reflection if the element is inverted or nearly flat (det F < 1e-6);
     gradient takes the polar decomposition of the deformation gradient F itself.
 
     Args:
-        x, x0: Positions now and at rest, shape (n, 3).
+        x, x0: Present and rest positions, shape (n, 3).
         elements: Tetrahedra, shape (m, 4).
         method: SMALL, LARGE, POLAR, SVD or GRADIENT.
         frames0: Frames at rest, shape (m, 3, 3).
@@ -261,10 +261,10 @@ def rotate(
                 polar_factor(edges, frame, work)
             else:
                 _edges(x, t, edges)
-                turned = method == SVD and _proper_frame(
+                is_proper = method == SVD and _proper_frame(
                     x0, t, edges, frames0[e], rest, work, frame
                 )
-                if not turned:
+                if not is_proper:
                     polar_factor(edges, frame, work)
             f0 = frames0[e]
             for i in range(3):
@@ -291,9 +291,9 @@ def add_force(
     """force_a -= V sigma h_a, sigma from the displacement u_a = x_a - R X_a relative to node a.
 
     Args:
-        x, x0: Positions now and at rest, shape (n, 3).
+        x, x0: Present and rest positions, shape (n, 3).
         elements: Tetrahedra, shape (m, 4).
-        rotations, h: From `rotate`, shapes (m, 3, 3) and (m, 4, 3).
+        rotations, h: Outputs of `rotate`, shapes (m, 3, 3) and (m, 4, 3).
         stiffness: V lambda and V mu of each element, shape (m, 2).
         force: Output, shape (n, 3).
     """
@@ -363,8 +363,8 @@ def add_matrix(
 
     Args:
         h, stiffness: As for `add_force`.
-        factor: Of the whole matrix.
-        slots: Place of each pair's block, ~place where its transpose is stored, shape (m, 10).
+        factor: Scale of the matrix [-].
+        slots: Index of each pair's block, ~index if its transpose is stored, shape (m, 10).
         values: Blocks, shape (k, 3, 3).
     """
     for e in range(h.shape[0]):
@@ -394,14 +394,14 @@ def add_matrix(
 
 
 def element_pairs(elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the 10 node pairs of each tetrahedron, shapes (10 m,)."""
+    """Return rows and columns of the 10 node pairs of each tetrahedron, shapes (10 m,)."""
     first = [a for a in range(4) for b in range(a + 1)]
     second = [b for a in range(4) for b in range(a + 1)]
     return elements[:, first].ravel(), elements[:, second].ravel()
 
 
 def shape_gradients(x0: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients of the linear shape functions, shape (m, 4, 3), and signed volumes (m,)."""
+    """Return gradients of the linear shape functions, shape (m, 4, 3), and signed volumes (m,)."""
     edges = x0[elements[:, 1:]] - x0[elements[:, :1]]  # rows ab, ac, ad
     volumes = np.linalg.det(edges) / 6.0
     inner = np.linalg.inv(edges).transpose(0, 2, 1)  # row a: gradient of node a + 1

@@ -9,8 +9,8 @@ D = Z - h I (rotated rest positions have the gradient I):
 
     r_a = -P h_a,  P = s(D),  s(D) = V (lambda tr(D) I + mu (D + D^T))
 
-When the rotation turns by omega = sum_b G_b dx_b (see `corotational_tangent`), K turns with it and
-R X does, so that the exact derivative is, with [omega] the matrix of omega cross,
+When the rotation turns by omega = sum_b G_b dx_b (see `corotational_tangent`), K and R X turn with
+it, so the exact derivative is, with [omega] the matrix of omega cross,
 
     dr_a = -([omega] P + s(h dF - [omega] Z)) h_a,   dF = sum_b dx_b h_b^T
 """
@@ -32,7 +32,7 @@ def gradients(
     c: float,
     Z: np.ndarray,
 ) -> None:
-    """Z of each element.
+    """Compute Z of each element.
 
     Args:
         x, w: Positions, and velocities at the end of the step, shape (n, 3).
@@ -74,7 +74,7 @@ def _gradient(y: np.ndarray, element: np.ndarray, h: np.ndarray, out: np.ndarray
 
 
 @njit
-def _take_off(P: np.ndarray, element: np.ndarray, h: np.ndarray, out: np.ndarray) -> None:
+def _subtract_forces(P: np.ndarray, element: np.ndarray, h: np.ndarray, out: np.ndarray) -> None:
     """out_a -= P h_a."""
     for a in range(4):
         t = element[a]
@@ -102,14 +102,14 @@ def add_by_positions(
     dt: float,
     out: np.ndarray,
 ) -> None:
-    """out += dr/dx dx, for several directions at once.
+    """Add dr/dx dx to out, for several directions.
 
     Args:
         dx: Directions, shape (p, n, 3).
         elements: Tetrahedra, shape (m, 4).
         h: Rotated gradients of the shape functions, shape (m, 4, 3).
-        G: How rotations turn, from `corotational_tangent.turns`, shape (m, 4, 3, 3).
-        Z: From `gradients`, shape (m, 3, 3).
+        G: Output of `corotational_tangent.rotation_gradients`, shape (m, 4, 3, 3).
+        Z: Output of `gradients`, shape (m, 3, 3).
         stiffness: V lambda and V mu of each element, shape (m, 2).
         dt: Factor of positions.
         out: Output, shape (p, n, 3).
@@ -140,7 +140,7 @@ def add_by_positions(
             for i in range(3):
                 for j in range(3):
                     D[i, j] += T[i, j]
-            _take_off(D, elements[e], h[e], out[k])
+            _subtract_forces(D, elements[e], h[e], out[k])
 
 
 @njit
@@ -155,17 +155,17 @@ def add_transposed(
     out: np.ndarray,
     by_stiffness: np.ndarray,
 ) -> None:
-    """out += (dr/dx)^T y, and by_stiffness += d(y . r)/d(stiffness).
+    """Add (dr/dx)^T y to out, and d(y . r)/d(stiffness) to by_stiffness.
 
     Args:
-        y: Shape (n, 3).
+        y: Weights of the residual, shape (n, 3).
         elements, h, G, Z, stiffness, dt: As for `add_by_positions`.
         out: Output, shape (n, 3).
         by_stiffness: Output, shape (m, 2).
     """
     D, P = np.empty((3, 3)), np.empty((3, 3))
     Y, S = np.empty((3, 3)), np.empty((3, 3))
-    back = np.empty(3)
+    axial = np.empty(3)
     for e in range(elements.shape[0]):
         lam, mu = stiffness[e, 0], stiffness[e, 1]
         _gradient(y, elements[e], h[e], Y)
@@ -182,19 +182,19 @@ def add_transposed(
         _stress(Y, lam, mu, S)
         for i in range(3):
             j, l = (i + 1) % 3, (i + 2) % 3
-            back[i] = 0.0
+            axial[i] = 0.0
             for k in range(3):  # axial vectors of P Y^T and of Z S
-                back[i] += P[j, k] * Y[l, k] - P[l, k] * Y[j, k]
-                back[i] -= Z[e, j, k] * S[k, l] - Z[e, l, k] * S[k, j]
+                axial[i] += P[j, k] * Y[l, k] - P[l, k] * Y[j, k]
+                axial[i] -= Z[e, j, k] * S[k, l] - Z[e, l, k] * S[k, j]
         for i in range(3):
             for j in range(3):
                 S[i, j] *= dt
-        _take_off(S, elements[e], h[e], out)
+        _subtract_forces(S, elements[e], h[e], out)
         for b in range(4):
             t = elements[e, b]
             for j in range(3):
                 out[t, j] -= (
-                    G[e, b, 0, j] * back[0] + G[e, b, 1, j] * back[1] + G[e, b, 2, j] * back[2]
+                    G[e, b, 0, j] * axial[0] + G[e, b, 1, j] * axial[1] + G[e, b, 2, j] * axial[2]
                 )
 
 
@@ -207,7 +207,7 @@ def add_by_stiffness(
     dt: float,
     out: np.ndarray,
 ) -> None:
-    """out += r of another stiffness: r is linear in it.
+    """Add r of another stiffness to out: r is linear in it.
 
     Args:
         change: V lambda and V mu of each element, shape (m, 2).
@@ -224,4 +224,4 @@ def add_by_stiffness(
                 D[i, j] = Z[e, i, j]
             D[i, i] -= dt
         _stress(D, lam, mu, P)
-        _take_off(P, elements[e], h[e], out)
+        _subtract_forces(P, elements[e], h[e], out)

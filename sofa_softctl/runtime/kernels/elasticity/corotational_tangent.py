@@ -5,9 +5,9 @@ are f_a = -sum_b K_ab (x_b - R X_b), K_ab as in `corotational`, so that exactly
 
     -df_a = sum_b K_ab dx_b + B_a omega,    B_a = sum_c K_ac [x_c]x + [f_a]x,
 
-with [v]x the matrix of v cross. B and G are all that is kept: the exact tangent of an element is
-K_ab + B_a G_b. It is symmetric for the polar decomposition of the deformation gradient; not for
-SOFA's polar and svd, which decompose the edges, and not for large, by a few per cent.
+with [v]x the matrix of v cross. Only B and G are stored: the exact tangent of an element is
+K_ab + B_a G_b. It is symmetric for the polar decomposition of the deformation gradient; for SOFA's
+polar and svd, which decompose the edges, and for large it is asymmetric by a few per cent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sofa_softctl.runtime.kernels.elasticity.corotational import GRADIENT, LARGE
 
 
 @njit
-def turning(
+def tangent_factors(
     x: np.ndarray,
     x0: np.ndarray,
     elements: np.ndarray,
@@ -31,19 +31,19 @@ def turning(
     B: np.ndarray,
     G: np.ndarray,
 ) -> None:
-    """B and G of each element.
+    """Compute B and G of each element.
 
     Args:
-        x, x0: Positions now and at rest, shape (n, 3).
+        x, x0: Present and rest positions, shape (n, 3).
         elements: Tetrahedra, shape (m, 4).
-        method: A method of `corotational`; inverted elements of SVD are taken as POLAR's.
+        method: A method of `corotational`; inverted elements of SVD are treated as in POLAR.
         frames0: Frames at rest, shape (m, 3, 3).
-        rotations, h: From `corotational.rotate` at x, shapes (m, 3, 3) and (m, 4, 3).
+        rotations, h: Outputs of `corotational.rotate` at x, shapes (m, 3, 3) and (m, 4, 3).
         stiffness: V lambda and V mu of each element, shape (m, 2).
         B, G: Outputs, shape (m, 4, 3, 3).
     """
     work = np.empty((2, 3, 3))
-    turns(x, elements, method, frames0, rotations, h, G)
+    rotation_gradients(x, elements, method, frames0, rotations, h, G)
     for e in range(elements.shape[0]):
         if method == SMALL:
             B[e] = 0.0
@@ -53,7 +53,7 @@ def turning(
 
 
 @njit
-def turns(
+def rotation_gradients(
     x: np.ndarray,
     elements: np.ndarray,
     method: int,
@@ -62,7 +62,7 @@ def turns(
     h: np.ndarray,
     G: np.ndarray,
 ) -> None:
-    """G of each element; arguments as for `turning`."""
+    """Compute G of each element; arguments as for `tangent_factors`."""
     directions, work = np.zeros((4, 3)), np.empty((2, 3, 3))
     for e in range(elements.shape[0]):
         t, r = elements[e], rotations[e]
@@ -74,7 +74,7 @@ def turns(
             _polar_turn(x, t, h[e], work, G[e])
         else:
             directions[0] = 0.0
-            for k in range(3):  # row k of the frame now: R times that at rest
+            for k in range(3):  # row k of the present frame: R times the row at rest
                 for i in range(3):
                     total = 0.0
                     for j in range(3):
@@ -92,7 +92,7 @@ def _cross(a0: float, a1: float, a2: float, b0: float, b1: float, b2: float) -> 
 
 @njit
 def _edges_turn(a: np.ndarray, b: np.ndarray, c: np.ndarray, G: np.ndarray) -> None:
-    """G of the frame of the first two edges."""
+    """Compute G of the frame of the first two edges."""
     d0, d1, d2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
     e0, e1, e2 = c[0] - a[0], c[1] - a[1], c[2] - a[2]
     length = np.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
@@ -118,7 +118,7 @@ def _edges_turn(a: np.ndarray, b: np.ndarray, c: np.ndarray, G: np.ndarray) -> N
 def _polar_turn(
     x: np.ndarray, element: np.ndarray, directions: np.ndarray, work: np.ndarray, G: np.ndarray
 ) -> None:
-    """G of the rotation Q in E = S Q, where E Q^T = sum_a x_a d_a^T: S = E Q^T is symmetric.
+    """Compute G of the rotation Q in E = S Q; S = E Q^T = sum_a x_a d_a^T is symmetric.
 
     (tr(S) I - S) omega = sum_a d_a cross dx_a.
     """
@@ -126,9 +126,9 @@ def _polar_turn(
     S[:] = 0.0
     for a in range(1, 4):
         for i in range(3):
-            moved = x[element[a], i] - x[element[0], i]
+            offset = x[element[a], i] - x[element[0], i]
             for j in range(3):
-                S[i, j] += moved * directions[a, j]
+                S[i, j] += offset * directions[a, j]
     trace = S[0, 0] + S[1, 1] + S[2, 2]
     for i in range(3):
         for j in range(3):

@@ -33,14 +33,14 @@ CORNERS = np.array(
         [-1.0, 1.0, 1.0],
     ]
 )
-"""The nodes of the reference element."""
-_FLAWLESS = 1e-3
-"""Part of an edge by which a parallelepiped may miss being one, as in SOFA."""
+"""Nodes of the reference element."""
+_PARALLELEPIPED_TOLERANCE = 1e-3
+"""Largest gap of a parallelepiped's opposite edges, relative to their length [-], as in SOFA."""
 
 
 @njit
 def mean_edges(x: np.ndarray, element: np.ndarray, m: np.ndarray) -> None:
-    """Rows: mean of the four edges along each direction of the element."""
+    """Compute the mean of the four edges along each direction of the element, as rows."""
     for axis in range(3):
         for i in range(3):
             total = 0.0
@@ -51,7 +51,7 @@ def mean_edges(x: np.ndarray, element: np.ndarray, m: np.ndarray) -> None:
 
 @njit
 def rotate(x: np.ndarray, elements: np.ndarray, method: int, frames: np.ndarray) -> None:
-    """Frame R of each element at x, rows = axes.
+    """Compute the frame R of each element at x, rows = axes.
 
     Args:
         x: Positions, shape (n, 3).
@@ -86,7 +86,7 @@ def _jacobian(p: np.ndarray, point: np.ndarray, J: np.ndarray) -> None:
 
 @njit
 def _is_parallelepiped(p: np.ndarray) -> bool:
-    """Whether opposite edges are equal to a thousandth of their length."""
+    """Return True if opposite edges are equal to a thousandth of their length."""
     for a, b, c, d in ((3, 2, 0, 1), (1, 5, 0, 4), (2, 6, 0, 4), (3, 7, 0, 4)):
         gap = length = 0.0
         for i in range(3):
@@ -94,7 +94,7 @@ def _is_parallelepiped(p: np.ndarray) -> bool:
             miss = p[a, i] + edge - p[b, i]
             gap += miss * miss
             length += edge * edge
-        if not np.sqrt(gap) < _FLAWLESS * np.sqrt(length):
+        if not np.sqrt(gap) < _PARALLELEPIPED_TOLERANCE * np.sqrt(length):
             return False
     return True
 
@@ -166,10 +166,10 @@ def element_stiffness(
                     dot = g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2]
                     for i in range(3):
                         for j in range(3):
-                            entry = lam * g[a, i] * g[b, j] + mu * g[b, i] * g[a, j]
+                            k_ij = lam * g[a, i] * g[b, j] + mu * g[b, i] * g[a, j]
                             if i == j:
-                                entry += mu * dot
-                            K[3 * a + i, 3 * b + j] += weight * entry
+                                k_ij += mu * dot
+                            K[3 * a + i, 3 * b + j] += weight * k_ij
 
 
 @njit
@@ -269,8 +269,8 @@ def add_matrix(
 
     Args:
         frames, stiffness: As for `add_force`.
-        factor: Of the whole matrix.
-        slots: Place of each pair's block, ~place where its transpose is stored, shape (m, 36).
+        factor: Scale of the matrix [-].
+        slots: Index of each pair's block, ~index if its transpose is stored, shape (m, 36).
         values: Blocks, shape (k, 3, 3).
     """
     half = np.empty((3, 3))
@@ -298,14 +298,13 @@ def add_matrix(
 
 
 def element_pairs(elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the 36 node pairs of each hexahedron, shapes (36 m,)."""
+    """Return rows and columns of the 36 node pairs of each hexahedron, shapes (36 m,)."""
     first = [a for a in range(8) for b in range(a + 1)]
     second = [b for a in range(8) for b in range(a + 1)]
     return elements[:, first].ravel(), elements[:, second].ravel()
 
 
 def signed_sizes(x: np.ndarray, elements: np.ndarray) -> np.ndarray:
-    """Determinant of the mean edges, about the volume; negative where turned inside out, (m,)."""
+    """Return the determinants of the mean edges, about the volume, negative if inverted, (m,)."""
     edges = 0.25 * np.einsum("ak,eai->eki", CORNERS, x[elements])
-    found: np.ndarray = np.linalg.det(edges)
-    return found
+    return np.asarray(np.linalg.det(edges))

@@ -2,8 +2,8 @@
 
 The strain energy W of a material is a function of I1 = tr C, I2 = (I1^2 - tr C^2) / 2 and J = det F
 with the deformation gradient F and C = F^T F. Node a of an element, with the gradient g_a of its
-shape function at rest and the volume V, then feels a force through three vectors, half the
-derivatives of I1 and I2 and that of J by x_a:
+shape function at rest and the volume V, then has a force by three vectors, half the derivatives
+of I1 and I2 and the derivative of J by x_a:
 
     p_a = F g_a,  q_a = (I1 F - F C) g_a,  c_a = cof(F) g_a
     f_a = -V (2 W1 p_a + 2 W2 q_a + WJ c_a)
@@ -17,8 +17,8 @@ and the stiffness between nodes a and b is exact, with W12 = W22 = 0 in every ma
     dq_a/dx_b = 2 p_a p_b^T - p_b p_a^T + (I1 g_a . g_b - p_a . p_b) I - (g_a . g_b) F F^T
     dc_a/dx_b = -[F (g_a x g_b)], the matrix of the cross product
 
-Nothing is divided by J except where W itself has it, so that W alone decides what an inverted
-element does. Source: Bonet and Wood 2008, chapter 6; the stresses are those of SOFA's materials.
+Only W itself is divided by J, so only W decides how an inverted element behaves.
+Source: Bonet and Wood 2008, chapter 6; the stresses agree with SOFA's materials.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CHAINS = (1 / 2, 1 / 160, 11 / 67200, 19 / 3584000, 519 / 2759680000)
 I = J^(-2/3) I1."""
 
 CHAINS_AT_REST = sum(2 * k * c * 3.0 ** (k - 1) for k, c in enumerate(_CHAINS, start=1))
-"""The shear modulus of ARRUDA_BOYCE at rest, of mu = 1."""
+"""Shear modulus of ARRUDA_BOYCE at rest for mu = 1."""
 
 
 @njit
@@ -106,7 +106,7 @@ def _slopes(
 
 @njit
 def _slopes_of_chains(mu: float, bulk: float, I1: float, J: float, w: np.ndarray) -> None:
-    """Those of ARRUDA_BOYCE, by p' = dp/dI of p = sum_k c_k I^k, and q = p' I."""
+    """Compute the slopes of ARRUDA_BOYCE by p' = dp/dI of p = sum_k c_k I^k, and q = p' I."""
     scale = J ** (-2.0 / 3.0)
     I = scale * I1  # noqa: E741
     p1 = p2 = p3 = 0.0
@@ -229,7 +229,7 @@ def add_force(
     for e in range(elements.shape[0]):
         F, w = deformations[e], slopes[e]
         cofactors(F, cof)
-        _second(F, second)
+        _half_I2_gradient(F, second)
         for i in range(3):
             for j in range(3):
                 P[i, j] = -2.0 * (w[0] * F[i, j] + w[1] * second[i, j]) - w[2] * cof[i, j]
@@ -237,7 +237,7 @@ def add_force(
 
 
 @njit
-def _second(F: np.ndarray, out: np.ndarray) -> None:
+def _half_I2_gradient(F: np.ndarray, out: np.ndarray) -> None:
     """out = I1 F - F C = (I1 - F F^T) F."""
     b00 = F[0, 0] * F[0, 0] + F[0, 1] * F[0, 1] + F[0, 2] * F[0, 2]
     b11 = F[1, 0] * F[1, 0] + F[1, 1] * F[1, 1] + F[1, 2] * F[1, 2]
@@ -275,7 +275,7 @@ def add_product(
     Args:
         v: Velocities or displacements, shape (n, 3).
         elements, gradients, deformations, slopes: As for `add_force`.
-        factor: Of the whole product.
+        factor: Scale of the product [-].
         out: Output, shape (n, 3).
     """
     cof, second, D = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
@@ -284,7 +284,7 @@ def add_product(
         F, w = deformations[e], slopes[e]
         _deformation(v, elements[e], gradients[e], D)
         cofactors(F, cof)
-        _second(F, second)
+        _half_I2_gradient(F, second)
         I1 = d1 = d2 = dJ = 0.0  # I1, and the changes of I1 / 2, I2 / 2 and J
         for i in range(3):
             for j in range(3):
@@ -337,8 +337,8 @@ def add_matrix(
 
     Args:
         gradients, deformations, slopes: As for `add_force`.
-        factor: Of the whole matrix.
-        slots: Place of each pair's block, ~place where its transpose is stored, shape (m, 10).
+        factor: Scale of the matrix [-].
+        slots: Index of each pair's block, ~index if its transpose is stored, shape (m, 10).
         values: Blocks, shape (k, 3, 3).
     """
     cof, second, FFT = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
@@ -351,7 +351,7 @@ def add_matrix(
         W11, W1J = factor * slopes[e, 3], factor * slopes[e, 4]
         W2J, WJJ = factor * slopes[e, 5], factor * slopes[e, 6]
         cofactors(F, cof)
-        _second(F, second)
+        _half_I2_gradient(F, second)
         I1 = 0.0
         for i in range(3):
             for j in range(3):

@@ -91,7 +91,7 @@ def _squares_change(F: np.ndarray, D: np.ndarray, C: np.ndarray, B: np.ndarray) 
 
 
 @njit
-def _second(F: np.ndarray, C: np.ndarray, I1: float, out: np.ndarray) -> None:
+def _half_I2_gradient(F: np.ndarray, C: np.ndarray, I1: float, out: np.ndarray) -> None:
     """out = S = I1 F - F C."""
     for i in range(3):
         for j in range(3):
@@ -100,7 +100,7 @@ def _second(F: np.ndarray, C: np.ndarray, I1: float, out: np.ndarray) -> None:
 
 
 @njit
-def _second_change(
+def _half_I2_change(
     F: np.ndarray, D: np.ndarray, C: np.ndarray, dC: np.ndarray, I1: float, out: np.ndarray
 ) -> None:
     """out = how S changes with F by D: 2 (F : D) F + I1 D - D C - F dC."""
@@ -153,8 +153,8 @@ def tensors(
         _squares(F, C, B)
         _squares_change(F, D, dC, dB)
         I1 = C[0, 0] + C[1, 1] + C[2, 2]
-        _second(F, C, I1, S)
-        _second_change(F, D, C, dC, I1, dS)
+        _half_I2_gradient(F, C, I1, S)
+        _half_I2_change(F, D, C, dC, I1, dS)
         d1, d2, dJ = 2.0 * _product(F, D), 2.0 * _product(S, D), _product(cof, D)
         c1, c2 = c * (W11 * d1 + W1J * dJ), c * W2J * dJ  # c times the changes of W1 and W2
         cJ = c * (W1J * d1 + W2J * d2 + WJJ * dJ)
@@ -264,8 +264,8 @@ def invariants(
         _squares(F, C, B)
         _squares_change(F, D, dC, dB)
         I1 = C[0, 0] + C[1, 1] + C[2, 2]
-        _second(F, C, I1, S)
-        _second_change(F, D, C, dC, I1, dS)
+        _half_I2_gradient(F, C, I1, S)
+        _half_I2_change(F, D, C, dC, I1, dS)
         d1, d2, dJ = 2.0 * _product(F, D), 2.0 * _product(S, D), _product(cof, D)
         y1, y2, yJ = 2.0 * _product(F, Y), 2.0 * _product(S, Y), _product(cof, Y)
         t[0] = h * y1 + 2.0 * c * _product(D, Y)
@@ -304,8 +304,8 @@ def add_residual(
         _squares(F, C, B)
         _squares_change(F, D, dC, dB)
         I1 = C[0, 0] + C[1, 1] + C[2, 2]
-        _second(F, C, I1, S)
-        _second_change(F, D, C, dC, I1, dS)
+        _half_I2_gradient(F, C, I1, S)
+        _half_I2_change(F, D, C, dC, I1, dS)
         d1, d2, dJ = 2.0 * _product(F, D), 2.0 * _product(S, D), _product(cof, D)
         on_F = 2.0 * (h * w[0] + c * (w[3] * d1 + w[4] * dJ))
         on_S = 2.0 * (h * w[1] + c * w[5] * dJ)

@@ -1,8 +1,8 @@
 """Von Mises stresses of linear tetrahedra: one deformation gradient F an element.
 
-Corotational elasticity has the stress lambda tr(e) I + 2 mu e of e = sym(R^T F) - I; the same law
-with Green's strain E = (F^T F - I) / 2 is that of Saint Venant and Kirchhoff; a strain energy W has
-Cauchy's stress (dW/dF) F^T / det F. For small strains all three are one.
+Corotational elasticity has the stress lambda tr(e) I + 2 mu e of e = sym(R^T F) - I; with Green's
+strain E = (F^T F - I) / 2 in place of e it is Saint Venant and Kirchhoff's; a strain energy W has
+Cauchy's stress (dW/dF) F^T / det F. For small strains all three are equal.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def deformation_gradients(x: np.ndarray, elements: np.ndarray, gradients: np.ndarray) -> np.ndarray:
-    """F = sum of x_a g_a^T of each element, shape (m, 3, 3).
+    """Return F = sum of x_a g_a^T of each element, shape (m, 3, 3).
 
     Args:
         x: Positions, shape (n, 3).
@@ -19,74 +19,69 @@ def deformation_gradients(x: np.ndarray, elements: np.ndarray, gradients: np.nda
         gradients: g_a at rest, shape (m, 4, 3).
     """
     x_a = x[elements] - x[elements[:, :1]]  # (m, 4, 3); gradients sum up to zero
-    found: np.ndarray = x_a.transpose(0, 2, 1) @ gradients
-    return found
+    return np.asarray(x_a.transpose(0, 2, 1) @ gradients)
 
 
 def corotational_strain(F: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """sym(R^T F) - I, shape (m, 3, 3)."""
+    """Return sym(R^T F) - I, shape (m, 3, 3)."""
     return _symmetric(R.transpose(0, 2, 1) @ F) - np.eye(3)
 
 
 def sofa_corotational_strain(F: np.ndarray, R: np.ndarray, frames0: np.ndarray) -> np.ndarray:
-    """What SOFA v25.06 has in place of it: sym(frames0 (R^T F - I)), shape (m, 3, 3).
+    """Return the strain of SOFA v25.06 instead, sym(frames0 (R^T F - I)), shape (m, 3, 3).
 
-    Displacements in the element's frame times gradients in the world's: right where an element's
-    frame at rest is that of the world, and dependent on the order of its vertices elsewhere.
+    Displacements in the element's frame times gradients in the world's: correct if an element's
+    frame at rest is the world's; otherwise dependent on the order of its vertices.
     """
     return _symmetric(frames0 @ (R.transpose(0, 2, 1) @ F - np.eye(3)))
 
 
 def green_strain(F: np.ndarray) -> np.ndarray:
-    """(F^T F - I) / 2, shape (m, 3, 3)."""
-    found: np.ndarray = 0.5 * (F.transpose(0, 2, 1) @ F - np.eye(3))
-    return found
+    """Return (F^T F - I) / 2, shape (m, 3, 3)."""
+    return np.asarray(0.5 * (F.transpose(0, 2, 1) @ F - np.eye(3)))
 
 
 def linear_stress(strain: np.ndarray, lame: np.ndarray) -> np.ndarray:
-    """lambda tr(e) I + 2 mu e, shape (m, 3, 3).
+    """Return lambda tr(e) I + 2 mu e, shape (m, 3, 3).
 
     Args:
-        strain: Shape (m, 3, 3).
+        strain: Strain e, shape (m, 3, 3).
         lame: lambda and mu of each element [pressure], shape (m, 2).
     """
     trace = np.trace(strain, axis1=1, axis2=2)
-    found: np.ndarray = 2.0 * lame[:, 1, None, None] * strain
-    return found + (lame[:, 0] * trace)[:, None, None] * np.eye(3)
+    shear: np.ndarray = 2.0 * lame[:, 1, None, None] * strain
+    return shear + (lame[:, 0] * trace)[:, None, None] * np.eye(3)
 
 
 def hyperelastic_stress(F: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Cauchy's stress of a strain energy, shape (m, 3, 3).
+    """Return Cauchy's stress of a strain energy, shape (m, 3, 3).
 
     Args:
-        F: Shape (m, 3, 3).
-        slopes: Its derivatives by I1, I2 and J first, as in `hyperelastic`, for a volume of 1,
-            shape (m, 3 or more).
+        F: Deformation gradients, shape (m, 3, 3).
+        slopes: Derivatives of the energy by I1, I2 and J first, as in `hyperelastic`, for a volume
+            of 1, shape (m, 3 or more).
     """
     B = F @ F.transpose(0, 2, 1)
     J = np.linalg.det(F)[:, None, None]
     W1, W2, WJ = (slopes[:, k, None, None] for k in range(3))
     I1 = np.trace(B, axis1=1, axis2=2)[:, None, None]
     with np.errstate(divide="ignore", invalid="ignore"):  # of a flat element
-        found: np.ndarray = 2.0 / J * (W1 * B + W2 * (I1 * B - B @ B)) + WJ * np.eye(3)
-    return found
+        return np.asarray(2.0 / J * (W1 * B + W2 * (I1 * B - B @ B)) + WJ * np.eye(3))
 
 
 def von_mises(stress: np.ndarray) -> np.ndarray:
-    """sqrt(3/2) times the norm of the deviator [pressure], shape (m,)."""
+    """Return sqrt(3/2) times the norm of the deviator [pressure], shape (m,)."""
     mean = np.trace(stress, axis1=1, axis2=2)[:, None, None] / 3.0
     deviator = stress - mean * np.eye(3)
-    found: np.ndarray = np.sqrt(1.5 * np.square(deviator).sum(axis=(1, 2)))
-    return found
+    return np.asarray(np.sqrt(1.5 * np.square(deviator).sum(axis=(1, 2))))
 
 
-def at_nodes(values: np.ndarray, elements: np.ndarray, count: int) -> np.ndarray:
-    """Mean over the elements around each node, 0 where there are none, shape (count,)."""
+def mean_at_nodes(values: np.ndarray, elements: np.ndarray, count: int) -> np.ndarray:
+    """Return the mean over the elements around each node, 0 without elements, shape (count,)."""
     nodes = elements.ravel()
     total = np.bincount(nodes, np.repeat(values, elements.shape[1]), minlength=count)
     return total / np.maximum(np.bincount(nodes, minlength=count), 1)
 
 
 def _symmetric(A: np.ndarray) -> np.ndarray:
-    found: np.ndarray = 0.5 * (A + A.transpose(0, 2, 1))
-    return found
+    return np.asarray(0.5 * (A + A.transpose(0, 2, 1)))

@@ -14,7 +14,7 @@ from sofa_softctl.base.jit import njit
 
 @njit
 def _inverse(m: np.ndarray, out: np.ndarray) -> None:
-    """Cofactors, each divided by the determinant: the arithmetic that decides ties as in SOFA."""
+    """Compute cofactors, each divided by the determinant: rounding then decides ties as in SOFA."""
     det = (
         m[0, 0] * m[1, 1] * m[2, 2]
         + m[1, 0] * m[2, 1] * m[0, 2]
@@ -38,17 +38,17 @@ def _inverse(m: np.ndarray, out: np.ndarray) -> None:
 def locate(
     points: np.ndarray, x: np.ndarray, elements: np.ndarray, best: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """The element in which each point lies deepest; the one of nearest centroid outside all.
+    """Find the element in which each point lies deepest, or of nearest centroid for points outside.
 
     The third axis of a triangle is ab cross ac; a point counts as inside within 1 % of its length.
 
     Args:
-        points: Points to place, shape (k, 3).
+        points: Points to locate, shape (k, 3).
         x: Vertices, shape (n, 3).
         elements: Tetrahedra (m, 4) or triangles (m, 3).
         best: Output, element of each point or -1, shape (k,).
-        weights: Output, weights of the element's second and later vertices, shape (k, 3); that
-            of a triangle's third axis is left at 0.
+        weights: Output, weights of the element's second and later vertices, shape (k, 3);
+            0 along a triangle's third axis.
 
     Returns:
         Squared distance to the centroid for points outside all elements; others not above 0.
@@ -99,11 +99,11 @@ def nearest_in_cells(
 
     Cells are cubes whose side is the mean length of the edges; an element is in all cells that its
     bounding box meets. The 26 cells around count too if the squared distance to the centroid is
-    more than half a side (a number, whatever the unit). Points whose cell has no element are left
-    out: for them all elements count.
+    more than half a side (a number in any unit). Points whose cell has no element are left out:
+    for them all elements count.
 
     Args:
-        points: Shape (k, 3).
+        points: Positions of the points, shape (k, 3).
         outside: True for points outside all elements, shape (k,).
         x: Vertices, shape (n, 3).
         elements: Vertices of each element, shape (m, corners).
@@ -120,14 +120,14 @@ def nearest_in_cells(
     for k in np.flatnonzero(outside):
         cell = np.floor(points[k] * (1.0 / side))
         squares = ((points[k] - centroids) ** 2).sum(axis=1)
-        in_cell = ((first <= cell) & (cell <= last)).all(axis=1)
-        if not in_cell.any():
+        is_in_cell = ((first <= cell) & (cell <= last)).all(axis=1)
+        if not is_in_cell.any():
             continue
-        nearest = np.where(in_cell, squares, np.inf).argmin()
+        nearest = np.where(is_in_cell, squares, np.inf).argmin()
         if squares[nearest] > side / 2.0:
-            around = ((first <= cell + 1.0) & (cell - 1.0 <= last)).all(axis=1)
-            least = squares[around].min()
-            if least < squares[nearest]:  # of equal ones that of the first cell, x before y and z
-                tied = np.flatnonzero(around & (squares == least))
-                nearest = min(tied, key=lambda e: (*np.maximum(first[e], cell - 1.0), e))
+            is_around = ((first <= cell + 1.0) & (cell - 1.0 <= last)).all(axis=1)
+            square_min = squares[is_around].min()
+            if square_min < squares[nearest]:  # ties: the first cell, x before y and z
+                ties = np.flatnonzero(is_around & (squares == square_min))
+                nearest = min(ties, key=lambda e: (*np.maximum(first[e], cell - 1.0), e))
         yield int(k), int(nearest)

@@ -1,4 +1,4 @@
-"""Places in hexahedra: which one, and the weights of its vertices."""
+"""Location of points in hexahedra, and the weights of their vertices."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 def locate_in_hexahedra(
     points: np.ndarray, x: np.ndarray, hexahedra: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The hexahedron in which each point lies deepest; the one of nearest centroid outside all.
+    """Find the hexahedron in which each point lies deepest, or of nearest centroid if outside all.
 
     Coordinates along the edges from a hexahedron's first vertex to its second, fourth and fifth,
     as if it were a parallelepiped.
 
     Args:
-        points: Points to place, shape (k, 3).
+        points: Points to locate, shape (k, 3).
         x: Vertices, shape (n, 3).
-        hexahedra: Shape (m, 8).
+        hexahedra: Vertices of each hexahedron, shape (m, 8).
 
     Returns:
         Hexahedron of each point, shape (k,), and its coordinates there, shape (k, 3).
@@ -38,7 +38,7 @@ def locate_in_hexahedra(
 
 
 def trilinear(inner: np.ndarray) -> np.ndarray:
-    """Weights of the eight vertices at coordinates (k, 3) in a hexahedron, shape (k, 8)."""
+    """Return the weights of the vertices at coordinates (k, 3) in a hexahedron, shape (k, 8)."""
     fx, fy, fz = inner.T
     gx, gy, gz = 1.0 - fx, 1.0 - fy, 1.0 - fz
     flat = [gx * gy, fx * gy, fx * fy, gx * fy]

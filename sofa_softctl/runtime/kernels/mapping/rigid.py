@@ -55,7 +55,7 @@ def place(x: np.ndarray, body: np.ndarray, local: np.ndarray, arm: np.ndarray) -
     Args:
         x: Positions of the bodies, shape (n, 7).
         body: Body of each point, shape (m,).
-        local: Places p in the bodies' axes, shape (m, 3).
+        local: Positions p in the bodies' axes, shape (m, 3).
         arm: Output, shape (m, 3).
     """
     for i in range(body.shape[0]):
@@ -94,28 +94,26 @@ def add_wrenches(force: np.ndarray, body: np.ndarray, arm: np.ndarray, out: np.n
         out[b, 5] += arm[i, 0] * f1 - arm[i, 1] * f0
 
 
-def rotated(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """R(q) p, shapes (..., 4) and (..., 3)."""
+def rotate_vectors(q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return R(q) p, shapes (..., 4) and (..., 3)."""
     t = 2.0 * np.cross(q[..., :3], p)
-    turned: np.ndarray = p + q[..., 3:] * t + np.cross(q[..., :3], t)
-    return turned
+    return np.asarray(p + q[..., 3:] * t + np.cross(q[..., :3], t))
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The quaternion of the rotation b followed by the rotation a, shapes (..., 4)."""
+    """Return the quaternion of the rotation b followed by the rotation a, shapes (..., 4)."""
     axis = a[..., 3:] * b[..., :3] + b[..., 3:] * a[..., :3] + np.cross(a[..., :3], b[..., :3])
     real = a[..., 3:] * b[..., 3:] - (a[..., :3] * b[..., :3]).sum(axis=-1, keepdims=True)
     return np.concatenate([axis, real], axis=-1)
 
 
 def conjugate(q: np.ndarray) -> np.ndarray:
-    """The quaternion of the inverse rotation, shape (..., 4)."""
-    inverse: np.ndarray = q * np.array([-1.0, -1.0, -1.0, 1.0])
-    return inverse
+    """Return the quaternion of the inverse rotation, shape (..., 4)."""
+    return np.asarray(q * np.array([-1.0, -1.0, -1.0, 1.0]))
 
 
 def rotation_vector(q: np.ndarray) -> np.ndarray:
-    """Axis times angle of a rotation, angle in [0, pi], shape (..., 3).
+    """Return axis times angle of a rotation, angle in [0, pi], shape (..., 3).
 
     Args:
         q: Quaternions of about length one, shape (..., 4).

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.skin import Skin, measured
+from sofa_softctl.runtime.mesh.skin import Skin, measure_skin
 from sofa_softctl.scene.graph.nodes import elements_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, nearest_among
@@ -72,7 +72,9 @@ def _surface_beside(
         if carrier.elements.shape[1] != 4:
             return
         skin = surface_of(topology, x)
-        if not (skin.closed and carrier.skin.closed and skin.volume > 0.0 < carrier.skin.volume):
+        if not (
+            skin.is_closed and carrier.skin.is_closed and skin.volume > 0.0 < carrier.skin.volume
+        ):
             return
         scale = float(np.cbrt(skin.volume / carrier.skin.volume))
         if abs(scale - 1.0) < SHAPE_TOLERANCE / 3.0:
@@ -119,7 +121,7 @@ def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
     if entry.findData("volumeGrowth") is None:
         return []
     skin = surface_of(entry, x)
-    if not len(skin.triangles) or skin.closed:
+    if not len(skin.triangles) or skin.is_closed:
         return []
     if skin.crowded_edges:
         fault = f"{uneven(skin)} Leave the copies out, or give each chamber its own component."
@@ -209,7 +211,7 @@ def surface_of(entry: Any, x: np.ndarray) -> Skin:
     _, first, merged = np.unique(
         np.round(x / (1e-6 * size)), axis=0, return_index=True, return_inverse=True
     )
-    return measured(x, first[merged.ravel()][triangles])
+    return measure_skin(x, first[merged.ravel()][triangles])
 
 
 def triangles_of(entry: Any) -> np.ndarray:

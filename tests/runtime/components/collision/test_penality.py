@@ -109,7 +109,7 @@ def test_contacts_of_a_state_that_returns_push_as_they_did(root, two):
         contact.add_force(force)
         return force
 
-    before, kept = pushes(), snapshot.take(root)
+    before, kept = pushes(), snapshot.take_snapshot(root)
     moving.below.Point.contactStiffness.value = 30.0
     simulation.animateNSteps(root, 2)
     assert pushes()[0, 2] < 5.0 * before[0, 2] < 0.0

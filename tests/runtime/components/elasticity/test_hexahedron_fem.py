@@ -81,7 +81,7 @@ def test_a_turned_body_has_turned_forces(method, field):
 @pytest.mark.parametrize("method", ["small", "large", "polar"])
 def test_the_stiffness_is_the_derivative_of_the_forces_at_rest(method, field):
     made = field(askew(), method=method)
-    K = made.assembled(1.0).toarray()
+    K = made.assemble_csr(1.0).toarray()
     v = np.random.default_rng(5).uniform(-1.0, 1.0, (8, 3))
     out = np.zeros((8, 3))
     made.add_product(out, v, 2.0)

@@ -63,7 +63,7 @@ def test_the_stiffness_is_the_derivative_of_the_forces(measured):
         mapping.add_jt(force, found)
         return -found
 
-    K = mapping.geometric.assembled(1.0).toarray()
+    K = mapping.geometric.assemble_csr(1.0).toarray()
     check_jacobian(forces, K, POINTS)
     v, out = np.random.default_rng(1).normal(size=(4, 3)), np.zeros((4, 3))
     mapping.geometric.add_product(out, v, 2.0)
@@ -75,7 +75,7 @@ def test_the_stabilized_stiffness_is_positive(measured):
     mapping = measured()
     mapping.child.force.set(np.array([[2.0], [-1.0], [3.0], [-0.5]]))
     mapping.geometric.update(0.0)
-    values = np.linalg.eigvalsh(mapping.geometric.assembled(1.0).toarray())
+    values = np.linalg.eigvalsh(mapping.geometric.assemble_csr(1.0).toarray())
     assert values.min() > -1e-12
     assert (values > 1e-6).sum() == 4  # two directions across each
 

@@ -197,7 +197,7 @@ def test_a_snapshot_brings_j_back(carried, root):
     child.addObject("RestShapeSpringsForceField", stiffness=[900.0])
     child.init()
     simulation.animateNSteps(root, 3)
-    kept = snapshot.take(root)
+    kept = snapshot.take_snapshot(root)
     simulation.animateNSteps(root, 20)
     later = node.dofs.position.value.copy()
     simulation.animateNSteps(root, 7)

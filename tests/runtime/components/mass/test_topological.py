@@ -157,7 +157,7 @@ def test_a_mass_that_changes_in_a_run_counts_from_then_on(kind, massive, toleran
 def test_a_snapshot_brings_back_the_mass_of_then(root, kind, massive):
     positions, elements, _ = SHAPES["tetrahedra"]
     mass = massive(kind, positions, "tetrahedra", elements, totalMass=3.0)
-    kept = snapshot.take(root)
+    kept = snapshot.take_snapshot(root)
     mass.totalMass.value = 6.0
     snapshot.put_back(root, kept)
     mass.totalMass.value = 4.0

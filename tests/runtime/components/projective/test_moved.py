@@ -54,7 +54,7 @@ def test_the_older_names_are_known(body):
 def test_reset_and_snapshots_bring_the_motion_back(kind, values, body, root):
     node = body(kind, **values)
     simulation.animateNSteps(root, 3)
-    kept = snapshot.take(root)
+    kept = snapshot.take_snapshot(root)
     simulation.animateNSteps(root, 3)
     later = node.dofs.position.value.copy()
     snapshot.put_back(root, kept)

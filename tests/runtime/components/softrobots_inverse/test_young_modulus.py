@@ -116,7 +116,7 @@ def test_a_change_of_modulus_moves_the_body_as_its_row_says(first_order, beam, r
     row. The motion is of order dE, its error of order dE^2: theory 2, measured with 0.05."""
     node = beam({}, first_order=first_order)
     settle(root, run)
-    start = snapshot.take(root)
+    start = snapshot.take_snapshot(root)
     factor = 1.0 if first_order else H
     still, _ = moved(root, run, start)
     errors, motions = [], []
@@ -136,7 +136,7 @@ def test_in_motion_the_row_leaves_out_the_change_of_the_stiffness(beam, root, ru
     node, change = beam({}), 200.0
     root.imposed.lam = [0.0]
     run(root, 3)
-    start = snapshot.take(root)
+    start = snapshot.take_snapshot(root)
     _, truth = moved(root, run, start, change=change)
     _, guess = moved(root, run, start, lam=H * change)
     A = node.linear_solver.A().toarray()  # of the step with the row: E is still the old one
@@ -261,7 +261,7 @@ def test_a_reset_gives_the_force_field_its_modulus_back(beam, root, run):
 def test_a_snapshot_holds_the_modulus(beam, root, run):
     node = beam({"maxYoungVariationRatio": 0.01}, goal=(1.0, 1.0, 9.0))
     run(root, 2)
-    kept = snapshot.take(root)
+    kept = snapshot.take_snapshot(root)
     run(root, 3)
     first = node.dofs.position.array().copy()
     snapshot.put_back(root, kept)

@@ -93,7 +93,7 @@ def test_a_script_moves_an_obstacle_and_the_springs_follow(joined, root):
 def test_snapshots_hold_all_of_it(joined, root):
     joined()
     simulation.animateNSteps(root, 3)
-    kept = snapshot.take(root)
+    kept = snapshot.take_snapshot(root)
     simulation.animateNSteps(root, 3)
     later = root.both.two.dofs.position.value.copy()
     snapshot.put_back(root, kept)

@@ -106,7 +106,7 @@ def test_reset_and_snapshots_bring_turns_back(root):
     simulation.init(root)
     first = dofs.position.value.copy()
     simulation.animateNSteps(root, 5)
-    kept, later = snapshot.take(root), dofs.position.value.copy()
+    kept, later = snapshot.take_snapshot(root), dofs.position.value.copy()
     simulation.animateNSteps(root, 5)
     again = dofs.position.value.copy()
     snapshot.put_back(root, kept)

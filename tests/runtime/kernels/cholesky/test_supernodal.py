@@ -2,7 +2,11 @@ import numpy as np
 
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.cholesky.supernodal import FULL_PRODUCT, Workspace, factorize
+from sofa_softctl.runtime.kernels.cholesky.supernodal import (
+    FULL_PRODUCT_WIDTH,
+    Workspace,
+    factorize,
+)
 from sofa_softctl.runtime.kernels.cholesky.symbolic import Analysis, analyse
 
 
@@ -54,7 +58,7 @@ def test_so_it_is_when_updates_are_scattered(elastic_body, dense):
 
 def test_so_it_is_when_panels_are_too_wide_for_one_product(dense):
     """Two full blocks that share 5 nodes: a wide panel with rows below it, and a wide root."""
-    n = TRIANGLE + FULL_PRODUCT
+    n = TRIANGLE + FULL_PRODUCT_WIDTH
     rows, cols = np.tril_indices(n)
     apart = (rows < n // 2 - 5) | (cols >= n // 2) | ((n // 2 - 5 <= rows) & (rows < n // 2))
     apart |= (n // 2 - 5 <= cols) & (cols < n // 2)
@@ -63,7 +67,7 @@ def test_so_it_is_when_panels_are_too_wide_for_one_product(dense):
     diagonal = pattern.indptr[1:] - 1
     values[diagonal] += values[diagonal].transpose(0, 2, 1) + 20.0 * np.eye(3)
     first = check(pattern, values, dense(pattern, values)).supernodes.first
-    assert 3 * np.diff(first).max() > TRIANGLE + FULL_PRODUCT
+    assert 3 * np.diff(first).max() > TRIANGLE + FULL_PRODUCT_WIDTH
 
 
 def test_a_failed_factorisation_leaves_nothing_but_nan(elastic_body):

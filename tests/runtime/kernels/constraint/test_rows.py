@@ -7,8 +7,8 @@ import scipy.sparse as sparse
 from sofa_softctl.runtime.kernels.constraint.rows import (
     Entries,
     add_rows_transposed,
+    map_entries,
     times,
-    weighed,
 )
 
 ROWS, NODES, ONTO = 3, 4, 6
@@ -39,6 +39,6 @@ def test_weights_and_scalars_multiply_as_matrices_do():
     weights = sparse.random_array((NODES, ONTO), density=0.4, rng=random, format="csr")
     scalars = sparse.random_array((3 * NODES, 3 * ONTO), density=0.2, rng=random, format="csr")
     H = dense(entries(), NODES)
-    found = weighed(entries(), weights.indptr, weights.indices, weights.data)
+    found = map_entries(entries(), weights.indptr, weights.indices, weights.data)
     assert dense(found, ONTO) == pytest.approx(H @ np.kron(weights.toarray(), np.eye(3)))
     assert dense(times(entries(), scalars), ONTO) == pytest.approx(H @ scalars.toarray())

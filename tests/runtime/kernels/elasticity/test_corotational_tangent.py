@@ -55,7 +55,7 @@ class Body:
     def turning(self):
         self.force(self.x)
         B, G = np.empty((2, len(self.elements), 4, 3, 3))
-        tangent.turning(
+        tangent.tangent_factors(
             self.x, self.x0, self.elements, self.method, self.frames0, self.rotations, self.h,
             self.stiffness, B, G,
         )  # fmt: skip

@@ -98,5 +98,5 @@ def test_every_strain_energy_is_linear_elasticity_for_small_strains(law, paramet
 
 def test_a_node_has_the_mean_of_the_elements_around_it():
     elements = np.array([[0, 1, 2, 3], [1, 2, 3, 4]])
-    found = stresses.at_nodes(np.array([1.0, 3.0]), elements, 6)
+    found = stresses.mean_at_nodes(np.array([1.0, 3.0]), elements, 6)
     assert found.tolist() == [1.0, 2.0, 2.0, 2.0, 3.0, 0.0]

@@ -68,8 +68,12 @@ def test_products_conjugates_and_rotated_points_are_those_of_rotations():
     a, b = random_bodies(6)[0][:, 3:], random_bodies(6, seed=1)[0][:, 3:]
     p = random_bodies(6, seed=2)[0][:, :3]
     both = Rotation.from_quat(a) * Rotation.from_quat(b)
-    assert rigid.rotated(rigid.product(a, b), p) == pytest.approx(both.apply(p), abs=ROUNDING)
-    assert rigid.rotated(rigid.conjugate(a), rigid.rotated(a, p)) == pytest.approx(p, abs=ROUNDING)
+    assert rigid.rotate_vectors(rigid.product(a, b), p) == pytest.approx(
+        both.apply(p), abs=ROUNDING
+    )
+    assert rigid.rotate_vectors(rigid.conjugate(a), rigid.rotate_vectors(a, p)) == pytest.approx(
+        p, abs=ROUNDING
+    )
 
 
 def test_carried_points_move_as_their_bodies_do():

@@ -1,4 +1,4 @@
-"""Parameters that have new names."""
+"""Parameters with old names."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import Sofa
 
 
 def deprecated_alias(**aliases: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function also takes parameters by their old names, old="new"."""
+    """Return a decorator of a function that also takes parameters by old names, old="new"."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def called(*args: Any, **values: Any) -> Any:
+        def wrapper(*args: Any, **values: Any) -> Any:
             for old in aliases.keys() & values.keys():
                 new = aliases[old]
                 if new in values:
@@ -28,6 +28,6 @@ def deprecated_alias(**aliases: str) -> Callable[[Callable[..., Any]], Callable[
                 values[new] = values.pop(old)
             return function(*args, **values)
 
-        return called
+        return wrapper
 
     return decorate

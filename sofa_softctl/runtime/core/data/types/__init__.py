@@ -4,8 +4,8 @@
         totalMass = Real(1.0, "Mass of the whole body.", unit="mass")
 
 On the class the attribute is this declaration, on an instance it is the Data.
-Texts are parsed as SOFA parses them. What SOFA reads in part, or replaces by zero, does not
-`convert`: it is complained of, and then `salvage` makes of it what SOFA does.
+Texts are parsed as in SOFA. `convert` raises an error for values that SOFA reads in part, or
+replaces by zero; after a complaint, `salvage` returns SOFA's value.
 """
 
 from sofa_softctl.runtime.core.data.declaration import DataType

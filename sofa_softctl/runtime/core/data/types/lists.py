@@ -13,7 +13,7 @@ from sofa_softctl.runtime.core.data.views import DataContainer, DataVectorString
 
 
 class Texts(DataType):
-    """A list of words."""
+    """List of words."""
 
     data_class = DataVectorString
 
@@ -21,7 +21,7 @@ class Texts(DataType):
     def convert(self, value: Any, owner: Any) -> list[str]:
         if isinstance(value, str):
             return value.split()
-        return [reading.text(entry) for entry in value]
+        return [reading.text(item) for item in value]
 
     @override
     def expectation(self, owner: Any) -> str:
@@ -37,7 +37,7 @@ class Texts(DataType):
 
 
 class Reals(DataType):
-    """A list of numbers, shape (n,); a single number is a list of one."""
+    """List of numbers, shape (n,); a single number is a list of one."""
 
     data_class = DataContainer
 
@@ -46,7 +46,7 @@ class Reals(DataType):
         return reading.numbers(value).ravel()
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """The numbers before the first that cannot be read."""
+        """Return the numbers before the first unreadable one."""
         return reading.first_numbers(value)
 
     @override
@@ -59,25 +59,21 @@ class Reals(DataType):
 
 
 class Integers(DataType):
-    """A list of whole numbers, shape (n,); in texts '2-5' is a range, '2-8-3' one in steps."""
+    """List of whole numbers, shape (n,); in texts '2-5' is a range, '2-8-3' a range in steps."""
 
     data_class = DataContainer
 
     def convert(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType; a mask names no nodes, in SOFA neither."""
-        entries = value if isinstance(value, list | tuple | np.ndarray) else []
-        if (
-            self.of
-            and len(entries)
-            and all(isinstance(entry, bool | np.bool_) for entry in entries)
-        ):
+        """Return whole numbers; a mask of nodes is an error, as in SOFA."""
+        items = value if isinstance(value, list | tuple | np.ndarray) else []
+        if self.of and len(items) and all(isinstance(item, bool | np.bool_) for item in items):
             raise ValueError("a mask, of which np.flatnonzero makes numbers")
         return reading.whole_numbers(value, reading.span).ravel()
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """Each word the number with which it begins; 0 where there is none."""
+        """Return the number at the start of each word, or 0."""
         return np.array(
-            [entry for word in reading.words(value) for entry in reading.span_or_number(word)],
+            [number for word in reading.words(value) for number in reading.span_or_number(word)],
             dtype=np.int64,
         )
 

@@ -1,4 +1,4 @@
-"""Types of one row of a fixed number of values: vectors, matrices, frames, colours."""
+"""Types of a fixed number of values in a row: vectors, matrices, frames, colours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sofa_softctl.runtime.core.data.views import DataContainer
 
 
 class Vector(DataType):
-    """A fixed number of numbers, such as a direction; shape (width,)."""
+    """Fixed number of numbers, such as a direction; shape (width,)."""
 
     data_class = DataContainer
     first_numbers = staticmethod(reading.first_numbers)
@@ -24,7 +24,7 @@ class Vector(DataType):
         super().__init__(default, help, **options)
 
     def size(self, owner: Any) -> int:
-        """Number of numbers."""
+        """Return the number of numbers."""
         return self.width
 
     @override
@@ -35,7 +35,7 @@ class Vector(DataType):
         return array
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """The first numbers, then 0 where one cannot be read; what is missing stays as it was."""
+        """Return the readable numbers, then 0 for an unreadable one, then the present numbers."""
         array = np.array(present)
         first = self.first_numbers(value)[: array.size]
         array[: len(first)] = first
@@ -44,7 +44,7 @@ class Vector(DataType):
         return array
 
     def rows(self, value: Any) -> list[Any]:
-        """See DataType: one row."""
+        """Return one row."""
         return [np.asarray(value).tolist()]
 
     @override
@@ -57,7 +57,7 @@ class Vector(DataType):
 
 
 class Counts(Vector):
-    """A fixed number of whole numbers, such as cells along x, y and z; shape (width,)."""
+    """Fixed number of whole numbers, such as cells along x, y and z; shape (width,)."""
 
     first_numbers = staticmethod(reading.first_whole_numbers)
 
@@ -71,7 +71,7 @@ class Counts(Vector):
 
 
 class Matrix(Vector):
-    """The numbers of a matrix, by rows; texts may have SOFA's brackets: [1 0 0,0 1 0,0 0 1]."""
+    """Numbers of a matrix, by rows; texts may have SOFA's brackets: [1 0 0,0 1 0,0 0 1]."""
 
     _BRACKETS: ClassVar[dict[int, int]] = str.maketrans("[],", "   ")
 
@@ -83,7 +83,7 @@ class Matrix(Vector):
 
 
 class Coord(Vector):
-    """One position; the owner's template says how many numbers it has. Zero by default."""
+    """Position with the width of the owner's template, zero by default."""
 
     def __init__(self, help: str, **options: Any) -> None:
         super().__init__(3, [], help, **options)
@@ -98,7 +98,7 @@ class Coord(Vector):
 
 
 class Deriv(Coord):
-    """One velocity or force; the owner's template says how many numbers it has."""
+    """Velocity or force with the width of the owner's template, zero by default."""
 
     @override
     def size(self, owner: Any) -> int:
@@ -106,7 +106,7 @@ class Deriv(Coord):
 
 
 class Color(Vector):
-    """Red, green, blue and opacity from 0 to 1, shape (4,); also three of them, or a name."""
+    """Red, green, blue and opacity from 0 to 1, shape (4,); also the first three, or a name."""
 
     def __init__(self, default: Any, help: str, **options: Any) -> None:
         super().__init__(4, default, help, **options)
@@ -125,7 +125,7 @@ class Color(Vector):
 
 
 class Bools(DataType):
-    """A fixed number of True or False, or one of several numbers of them; shape (width,)."""
+    """Fixed number of True or False, or one of several numbers; shape (width,)."""
 
     data_class = DataContainer
 
@@ -141,15 +141,15 @@ class Bools(DataType):
         return array.astype(bool)
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """The first numbers; what is missing stays as it was."""
-        fitting = [width for width in self.widths if width == getattr(owner, "deriv_size", 0)]
-        array = np.resize(present, [*fitting, self.widths[0]][0]).astype(bool)
+        """Return the readable numbers, then the present ones."""
+        widths = [width for width in self.widths if width == getattr(owner, "deriv_size", 0)]
+        array = np.resize(present, [*widths, self.widths[0]][0]).astype(bool)
         first = reading.first_numbers(value)[: array.size]
         array[: len(first)] = first
         return array
 
     def rows(self, value: Any) -> list[Any]:
-        """See DataType: one row."""
+        """Return one row."""
         return [np.asarray(value).tolist()]
 
     @override
@@ -158,4 +158,4 @@ class Bools(DataType):
 
     @override
     def format(self, value: Any) -> str:
-        return " ".join(str(int(entry)) for entry in value)
+        return " ".join(str(int(item)) for item in value)

@@ -1,4 +1,4 @@
-"""Types of one value: truth, number, text, choice."""
+"""Types of a single value: truth, number, text, choice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Bool(DataType):
         return bool(scalar)
 
     def salvage(self, value: Any, owner: Any, present: Any) -> bool:
-        """By the first letter, or whether a number is not zero."""
+        """Return the truth of the first letter, or True for a number that is not zero."""
         text = reading.text(value)
         if text[:1] in "tTfF" and text:
             return text[0] in "tT"
@@ -49,7 +49,7 @@ class Bool(DataType):
 
 
 class Int(DataType):
-    """One whole number."""
+    """Whole number."""
 
     @override
     def convert(self, value: Any, owner: Any) -> int:
@@ -64,7 +64,7 @@ class Int(DataType):
         return int(number)
 
     def salvage(self, value: Any, owner: Any, present: Any) -> int:
-        """The number with which it begins, without its fraction; 0 where there is none."""
+        """Return the number at its start, without the fraction, or 0."""
         return reading.whole_number(reading.text(value))
 
     @override
@@ -77,7 +77,7 @@ class Int(DataType):
 
 
 class UInt(Int):
-    """One whole number from 0 to 2**32 - 1, as which SOFA reads -1 and what is larger."""
+    """Whole number from 0 to 2**32 - 1; SOFA reads -1 and larger numbers as the last one."""
 
     @override
     def convert(self, value: Any, owner: Any) -> int:
@@ -100,14 +100,14 @@ class UInt(Int):
 
 
 class Real(DataType):
-    """One number."""
+    """Number."""
 
     @override
     def convert(self, value: Any, owner: Any) -> float:
         return float(value) if isinstance(value, str) else float(reading.scalar(value))
 
     def salvage(self, value: Any, owner: Any, present: Any) -> float:
-        """The number with which it begins; 0 where there is none."""
+        """Return the number at its start, or 0."""
         return reading.number(reading.text(value))
 
     @override
@@ -120,7 +120,7 @@ class Real(DataType):
 
 
 class Text(DataType):
-    """A text."""
+    """Text."""
 
     data_class = DataString
 
@@ -140,7 +140,7 @@ class Text(DataType):
 
 
 class Choice(Text):
-    """One of several words; SOFA's OptionsGroup, which takes the number of a word as well."""
+    """One of several words, or its number, as SOFA's OptionsGroup."""
 
     @override
     def convert(self, value: Any, owner: Any) -> str:

@@ -16,7 +16,7 @@ _POSITIONS = {1, 3, 7}
 
 
 class Vectors(DataType):
-    """A list of vectors of one width, such as positions; shape (n, width)."""
+    """List of vectors of one width, such as positions; shape (n, width)."""
 
     data_class = DataContainer
 
@@ -25,7 +25,7 @@ class Vectors(DataType):
         super().__init__(default, help, **options)
 
     def columns(self, owner: Any) -> int:
-        """Numbers in one vector."""
+        """Return the width of a vector."""
         return self.width
 
     @override
@@ -33,18 +33,20 @@ class Vectors(DataType):
         return reading.rows(reading.numbers(value), self.columns(owner))
 
     def adopt(self, value: Any, owner: Any) -> np.ndarray:
-        """See DataType; of frames points take the places, frames made of points are not turned."""
+        """Return vectors; points take the positions of frames, frames of points are not rotated."""
         width = self.columns(owner)
-        given = value.shape[1] if isinstance(value, np.ndarray) and value.ndim == 2 else width
-        if given == width or not {given, width} <= _POSITIONS:
+        source_width = (
+            value.shape[1] if isinstance(value, np.ndarray) and value.ndim == 2 else width
+        )
+        if source_width == width or not {source_width, width} <= _POSITIONS:
             return self.convert(value, owner)
-        found = np.zeros((len(value), width))
-        found[:, 6:] = 1.0
-        found[:, : min(given, width)] = value[:, :width]
-        return found
+        frames = np.zeros((len(value), width))
+        frames[:, 6:] = 1.0
+        frames[:, : min(source_width, width)] = value[:, :width]
+        return frames
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """The numbers before the first that cannot be read, in whole vectors."""
+        """Return the numbers before the first unreadable one, in complete vectors."""
         return reading.whole_rows(reading.first_numbers(value), self.columns(owner))
 
     @override
@@ -58,26 +60,26 @@ class Vectors(DataType):
 
 
 class Coords(Vectors):
-    """Positions or velocities of a state; the owner's template says how many numbers each has."""
+    """Positions of a state, with the width of the owner's template."""
 
     def __init__(self, default: Any, help: str, **options: Any) -> None:
         super().__init__(3, default, help, **options)
 
     def columns(self, owner: Any) -> int:
-        """Numbers in one vector."""
+        """Return the width of a vector."""
         return owner.coord_size
 
 
 class Derivs(Coords):
-    """Velocities or forces of a state; the owner's template says how many numbers each has."""
+    """Velocities or forces of a state, with the width of the owner's template."""
 
     def columns(self, owner: Any) -> int:
-        """Numbers in one vector."""
+        """Return the width of a vector."""
         return owner.deriv_size
 
 
 class Elements(DataType):
-    """A list of elements, each a fixed number of vertex numbers; shape (n, width)."""
+    """List of elements, each a fixed number of vertex numbers; shape (n, width)."""
 
     data_class = DataContainer
 
@@ -90,7 +92,7 @@ class Elements(DataType):
         return reading.rows(reading.whole_numbers(value), self.width)
 
     def salvage(self, value: Any, owner: Any, present: Any) -> np.ndarray:
-        """The numbers before the first that cannot be read, in whole elements."""
+        """Return the numbers before the first unreadable one, in complete elements."""
         return reading.whole_rows(reading.first_whole_numbers(value), self.width)
 
     @override
@@ -103,10 +105,7 @@ class Elements(DataType):
 
 
 class SparseMatrix(DataType):
-    """A sparse matrix that its owner computes when it is read; None while there is none.
-
-    SOFA's MatrixDeriv.
-    """
+    """SOFA's MatrixDeriv: a sparse matrix, or None, that its owner computes when it is read."""
 
     def __init__(self, help: str) -> None:
         super().__init__(None, help, computed=True, linkable=False)

@@ -1,4 +1,4 @@
-"""A cable that is pulled by a force, or by a length."""
+"""Cable that is pulled by a force, or by a length."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def PullingCable(
 
     Args:
         attachedTo: Node of the body.
-        name: Of the child.
+        name: Name of the child.
         cableGeometry: Points that the cable runs through.
-        rotation: Of the points, angles about x, y and z [degree].
-        translation: Of the points [length].
-        uniformScale: Of the points.
-        pullPointLocation: Where it is pulled from, fixed in the world; else its first point in
-            the body is.
-        initialValue: Force, or length that is pulled.
+        rotation: Rotation of the points, angles about x, y and z [degree].
+        translation: Translation of the points [length].
+        uniformScale: Scale of the points.
+        pullPointLocation: Pull point, fixed in the world; by default the first point, which moves
+            with the body.
+        initialValue: Force or pulled length.
         valueType: 'displacement' or 'force'.
 
     Returns:
@@ -79,5 +79,5 @@ def add_cable(node: Any, kind: str, count: int, pull_point: Any, **values: Any) 
 
 
 def add_mapping(node: Any, kind: str = "BarycentricMapping") -> None:
-    """Let the points of a node move with the body above it."""
+    """Map the points of a node to the body above it."""
     node.addObject(kind, name="Mapping", mapForces=False, mapMasses=False)

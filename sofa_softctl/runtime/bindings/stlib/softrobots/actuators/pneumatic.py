@@ -1,4 +1,4 @@
-"""A cavity that a pressure, or a volume, blows up."""
+"""Cavity that is inflated by a pressure, or to a volume."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def PneumaticCavity(
     """Add a cavity in a deformable body.
 
     Args:
-        surfaceMeshFileName: Its wall, a closed surface: .stl or .obj.
+        surfaceMeshFileName: Closed surface of the cavity: .stl or .obj.
         attachedAsAChildOf: Node of the body, to which a child is added.
-        attachedTo: Instead of it, a child of the body that takes the cavity; `name` is then None.
-        name: Of the child.
+        attachedTo: Alternatively, an existing child for the cavity; `name` is then None.
+        name: Name of the child.
         rotation: Angles about x, y and z [degree].
-        translation: [length].
+        translation: Translation [length].
         uniformScale: Scale.
-        initialValue: Pressure, or volume that is added.
+        initialValue: Pressure, or volume growth.
         valueType: 'volumeGrowth' or 'pressure'.
 
     Returns:
-        The node of the cavity, with `SurfacePressureConstraint`; None, with a message, without a
-        node or a mesh.
+        The node of the cavity, with `SurfacePressureConstraint`; without a node or a mesh None,
+        with a message.
     """
     cavity = add_cavity(
         "PneumaticCavity",
@@ -54,42 +54,42 @@ def PneumaticCavity(
 
 
 def add_cavity(
-    what: str, file: str | None, parent: Any, node: Any, name: str | None, placed: dict[str, Any]
+    caller: str, file: str | None, parent: Any, node: Any, name: str | None, pose: dict[str, Any]
 ) -> Any:
-    """A node with the points and triangles of a surface mesh; None, with a message, without them.
+    """Return a node with the points and triangles of a surface mesh, or None, with a message.
 
     Args:
-        what: For messages: the function that is called.
-        file: The mesh.
+        caller: Name of the calling function, for messages.
+        file: Mesh file.
         parent: Node to which a child is added.
-        node: Instead of it, the node itself.
-        name: Of the child.
-        placed: rotation, translation and scale of the mesh.
+        node: Alternatively, the node of the cavity.
+        name: Name of the child.
+        pose: rotation, translation and scale of the mesh.
     """
     if parent is None and node is None:
-        Sofa.msg_error(what, "It must be given the node of the body that has the cavity.")
+        Sofa.msg_error(caller, "It must be given the node of the body that has the cavity.")
         return None
     suffix = next((end for end in LOADERS if (file or "").endswith(end)), None)
     if file is None or suffix is None:
-        Sofa.msg_error(what, f"surfaceMeshFileName must be a .stl or .obj file, got {file!r}.")
+        Sofa.msg_error(caller, f"surfaceMeshFileName must be a .stl or .obj file, got {file!r}.")
         return None
     if node is not None and (name is not None or parent is not None):
         Sofa.msg_error(
             node, "With attachedTo, give name=None and no attachedAsAChildOf: they have no effect."
         )
     cavity = parent.addChild(name) if node is None else node
-    placed = {key: value if key == "scale" else list(value) for key, value in placed.items()}
-    cavity.addObject(LOADERS[suffix], name="MeshLoader", filename=file, **placed)
+    pose = {key: value if key == "scale" else list(value) for key, value in pose.items()}
+    cavity.addObject(LOADERS[suffix], name="MeshLoader", filename=file, **pose)
     cavity.addObject("MeshTopology", name="topology", src="@MeshLoader")
     cavity.addObject("MechanicalObject", src="@topology")
     return cavity
 
 
-def say_unused(what: str, initialValue: float, valueType: str) -> None:
-    """Warn of values that a cavity cannot have on which no given pressure or volume acts."""
+def warn_unused(caller: str, initialValue: float, valueType: str) -> None:
+    """Warn of an initial value for a cavity on which no imposed pressure or volume acts."""
     if initialValue != 0 or valueType != "volumeGrowth":
         Sofa.msg_warning(
-            what,
+            caller,
             f"initialValue={initialValue} and valueType='{valueType}' have no effect here: a "
             "PneumaticCavity blows a cavity up; the goal of a VolumeEffector is its desiredVolume.",
         )

@@ -1,4 +1,4 @@
-"""Where the meshes of a part are."""
+"""Search for the meshes of a part."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 
 
 def mesh_file(folder: str, part: str, name: str) -> str:
-    """The path of a part's mesh file.
+    """Return the path of a part's mesh file.
 
-    It is looked for in a folder, and in a copy of the plugin SoftRobots in which the scene lies:
-    SOFA and the embedded runtime work in the scene's folder while they load it.
+    Search a folder, then a copy of the plugin SoftRobots that contains the scene: SOFA and the
+    embedded runtime work in the scene's folder while they load it.
 
     Raises:
-        FileNotFoundError: it is not there; the message says where to get it.
+        FileNotFoundError: The file is missing; the message says where to get it.
     """
-    here = Path.cwd()
-    copies = (above / "python3/softrobots/parts" / part / "mesh" for above in (here, *here.parents))
-    for place in (Path(folder), *copies):
-        if (place / name).is_file():
-            return str(place / name)
+    cwd = Path.cwd()
+    copies = (root / "python3/softrobots/parts" / part / "mesh" for root in (cwd, *cwd.parents))
+    for directory in (Path(folder), *copies):
+        if (directory / name).is_file():
+            return str(directory / name)
     raise FileNotFoundError(
         f"There is no mesh '{name}' of softrobots.parts.{part}: it belongs to the plugin "
         "SoftRobots. Get https://github.com/SofaDefrost/SoftRobots and put its folder python3 "

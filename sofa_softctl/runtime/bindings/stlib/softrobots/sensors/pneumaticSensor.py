@@ -1,4 +1,4 @@
-"""A cavity whose volume is measured."""
+"""Cavity whose volume is measured."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from softrobots.actuators.cable import add_mapping
-from softrobots.actuators.pneumatic import add_cavity, say_unused
+from softrobots.actuators.pneumatic import add_cavity, warn_unused
 
 
 def PneumaticSensor(
@@ -20,16 +20,15 @@ def PneumaticSensor(
     initialValue: float = 0,
     valueType: str = "volumeGrowth",
 ) -> Any:
-    """Add a cavity in a deformable body whose volume is measured, and in which nothing acts.
+    """Add a cavity in a deformable body whose volume is measured, without pressure.
 
-    Its arguments are those of `PneumaticCavity`; initialValue and valueType have no
-    effect, and a message says so.
+    Arguments as for `PneumaticCavity`; initialValue and valueType have no effect, with a message.
 
     Returns:
-        The node of the cavity, with `SurfacePressureSensor`; None, with a message, without a node
-        or a mesh.
+        The node of the cavity, with `SurfacePressureSensor`; without a node or a mesh None, with a
+        message.
     """
-    say_unused("PneumaticSensor", initialValue, valueType)
+    warn_unused("PneumaticSensor", initialValue, valueType)
     cavity = add_cavity(
         "PneumaticSensor",
         surfaceMeshFileName,

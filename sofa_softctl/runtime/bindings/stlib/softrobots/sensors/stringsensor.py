@@ -1,4 +1,4 @@
-"""A string through a body whose length is measured."""
+"""String through a body whose length is measured."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def StringSensor(
     translation: Sequence[float] = (0.0, 0.0, 0.0),
     uniformScale: float = 1.0,
 ) -> Any:
-    """Not there: SOFA has no component SensorEngine any more, on which it was built.
+    """Raise an error: SOFA no longer has the component SensorEngine, on which it was built.
 
     Raises:
-        NotImplementedError: always; the message says what to use.
+        NotImplementedError: Always; the message names an alternative.
     """
     del parentNode, name, cableGeometry, rotation, translation, uniformScale
     raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""The animations of a scene, and the controller that calls them in every step."""
+"""Animations of a scene, and the controller that calls them in every step."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from sofa_softctl.base.source_line import describe, scene_line
 from sofa_softctl.errors import SceneError
 
 manager: Any = None
-"""The manager of the scene that was made or stepped last."""
+"""Manager of the scene that was created or stepped last."""
 
 
 class Animation:
-    """Calls `onUpdate(factor=..., **params)` in every step; the factor goes from 0 to 1.
+    """Call of `onUpdate(factor=..., **params)` in every step; the factor goes from 0 to 1.
 
-    Its first call is at factor 0, whenever that is; `params["startTime"]` [s] may say otherwise,
-    and is handed over like any other parameter.
+    The first call has factor 0 at any time, or at `params["startTime"]` [s], which is passed on
+    like any other parameter.
     """
 
     @deprecated_alias(cb="onUpdate")
@@ -35,7 +35,7 @@ class Animation:
     ) -> None:
         try:
             inspect.signature(onUpdate).bind(factor=0.0, **params)
-        except ValueError:  # a function in C that does not say what it takes
+        except ValueError:  # a function in C without a signature
             pass
         except TypeError as error:
             name, names = getattr(onUpdate, "__name__", "onUpdate"), ", ".join(["factor", *params])
@@ -55,12 +55,12 @@ class Animation:
         self.mode = mode
 
     def reset(self) -> None:
-        """Forget when it began."""
+        """Reset the start time."""
         self.startTime = self.startTimeInit
         self.terminationDelay = self.terminationDelayInit
 
     def update(self, currentTime: float) -> None:
-        """Call the function for that time [s]."""
+        """Call `onUpdate` for this time [s]."""
         if self.startTime is None:
             self.startTime = currentTime
         factor = 1.0
@@ -71,13 +71,13 @@ class Animation:
         self.onUpdate(factor=self.factor, **self.params)
 
     def doOnDone(self, currentTime: float) -> None:
-        """Call the function for its end."""
+        """Call `onDone`."""
         del currentTime
         if self.onDone is not None:
             self.onDone(factor=self.factor, **self.params)
 
-    def _goes_on(self) -> bool:
-        """Whether there is a next call; one that repeats is turned round or starts again."""
+    def _has_next_call(self) -> bool:
+        """Return True if there is a next call; restart or reverse an animation that repeats."""
         if self.factor < 1.0 if self.direction > 0.0 else self.factor > 0.0:
             return True
         if self.mode not in ("loop", "pingpong"):
@@ -85,13 +85,13 @@ class Animation:
         if self.mode == "pingpong":
             self.direction = -self.direction
         start, delay = self.startTime, self.terminationDelay
-        # Without a delay it starts at the next step; with one it waits that long at its end.
+        # Without a delay it starts at the next step; with a delay it waits at its end.
         self.startTime = None if delay is None else self.duration + delay + start
         return True
 
 
 class AnimationManagerController(Sofa.Core.Controller):
-    """Calls the animations of a scene at the beginning of every step; added to its root."""
+    """Controller at the root that calls the animations at the beginning of every step."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         Sofa.Core.Controller.__init__(self, *args, **values)
@@ -102,7 +102,7 @@ class AnimationManagerController(Sofa.Core.Controller):
         self.animations: list[Animation] = []
 
     def clearAnimations(self) -> None:
-        """Forget all animations."""
+        """Remove all animations."""
         self.animations = []
         self.totalTime = 0.0
 
@@ -115,15 +115,15 @@ class AnimationManagerController(Sofa.Core.Controller):
         self.animations.remove(animation)
 
     def onAnimateBeginEvent(self, event: Any) -> None:
-        """Call every animation, and let go of those that are done."""
+        """Call every animation, and remove those that have ended."""
         del event
         global manager
         manager = self  # so that `animate` in a callback starts one in this scene
         self.totalTime += self.node.getRoot().dt.value
         remaining = []
-        for animation in self.animations:  # one that a callback starts is called in this step too
+        for animation in self.animations:  # also those that a callback starts in this step
             animation.update(self.totalTime)
-            if animation._goes_on():
+            if animation._has_next_call():
                 remaining.append(animation)
             else:
                 animation.doOnDone(self.totalTime)
@@ -131,7 +131,7 @@ class AnimationManagerController(Sofa.Core.Controller):
 
 
 class AnimationStarter(Sofa.Core.Controller):
-    """Calls a manager that the scene did not add, as the original's examples do not."""
+    """Controller that calls a manager that the scene did not add, as in the original's examples."""
 
     def __init__(self, manager: Any) -> None:
         Sofa.Core.Controller.__init__(self, name="AnimationStarter")
@@ -144,10 +144,10 @@ class AnimationStarter(Sofa.Core.Controller):
 
 
 def AnimationManager(node: Any) -> Any:
-    """The manager of the node's scene, without animations; `root.addObject` may be given it.
+    """Return the manager of the node's scene, without animations, for `root.addObject`.
 
-    There is one in each scene: a second call in the same scene gives the same again. A scene that
-    does not add it has its animations all the same. (In the original they do not start.)
+    Each scene has one: a second call in the same scene returns the same manager. Animations run
+    even in a scene that does not add it. (In the original they do not start.)
     """
     global manager
     if manager is not None and manager.node.getRoot() == node.getRoot():
@@ -170,21 +170,23 @@ def animate(
 
     Args:
         onUpdate: Called in every step as onUpdate(factor=..., **params).
-        params: What it is called with.
-        duration: Until the factor is 1 [s].
-        mode: 'once', 'loop', or 'pingpong': forth and back.
-        onDone: Called in the same way once it has ended.
+        params: Keyword arguments of the calls.
+        duration: Time until the factor is 1 [s].
+        mode: 'once', 'loop', or 'pingpong': back and forth.
+        onDone: Called with the same arguments at the end.
         terminationDelay: Pause before it repeats [s].
     """
-    _present().addAnimation(Animation(duration, mode, onUpdate, params, onDone, terminationDelay))
+    _current_manager().addAnimation(
+        Animation(duration, mode, onUpdate, params, onDone, terminationDelay)
+    )
 
 
 def removeAnimation(animation: Animation) -> None:
     """Stop an animation."""
-    _present().removeAnimation(animation)
+    _current_manager().removeAnimation(animation)
 
 
-def _present() -> Any:
+def _current_manager() -> Any:
     if manager is None:
         raise RuntimeError(
             "There is no AnimationManager yet. Before the first animate(...): "

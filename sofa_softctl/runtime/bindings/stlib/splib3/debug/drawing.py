@@ -1,4 +1,4 @@
-"""Texts and lines on a window that is not there."""
+"""Texts and lines on a window, which are not drawn."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 def DebugManager(parentNode: Any) -> Any:
-    """The node, as it is."""
+    """Return the node unchanged."""
     return parentNode
 
 
 def drawText(text: str, x: float, y: float) -> None:
-    """Nothing."""
+    """Draw nothing."""
 
 
 def drawLine(p0: Sequence[float], p1: Sequence[float]) -> None:
-    """Nothing."""
+    """Draw nothing."""

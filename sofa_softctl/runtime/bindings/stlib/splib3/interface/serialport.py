@@ -10,14 +10,14 @@ _SENDER = "splib3.interface.serialport"
 
 
 def getDevicePort(entry: str, method: str = "manufacturer") -> str | None:
-    """The port of a device, such as '/dev/ttyACM0'.
+    """Return the port of a device, such as '/dev/ttyACM0'.
 
     Args:
-        entry: What its description must contain, such as 'Arduino'.
-        method: Where it is looked for: 'manufacturer', 'description' or 'serial_number'.
+        entry: Text in the device's description, such as 'Arduino'.
+        method: Attribute with the text: 'manufacturer', 'description' or 'serial_number'.
 
     Returns:
-        The port; None, with a message, where there is none.
+        The port, or None, with a message.
     """
     if method not in ("manufacturer", "description", "serial_number"):
         raise ValueError(f"method is manufacturer, description or serial_number, got '{method}'.")

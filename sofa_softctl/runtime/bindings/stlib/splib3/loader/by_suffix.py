@@ -1,4 +1,4 @@
-"""The loader that reads a mesh file."""
+"""Loaders of mesh files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def addLoader(
     """Add the loader of a volume mesh.
 
     Raises:
-        ValueError: no loader for such a file.
+        ValueError: There is no loader for such a file.
     """
     suffix = next((end for end in VOLUMES if filename.endswith(end)), None)
     if suffix is None:

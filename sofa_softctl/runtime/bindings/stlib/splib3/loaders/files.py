@@ -1,4 +1,4 @@
-"""Points in JSON files, and files beside a scene."""
+"""Points in JSON files, and files next to a scene."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 
 
 def getLoadingLocation(filename: str, source: str | None = None) -> str:
-    """A file's path beside another file, such as `__file__`, or in a folder.
-
-    Without `source` it is the name as given.
-    """
+    """Return a file's path next to a file such as `__file__`, or in a folder; else its name."""
     if source is None:
         return filename
     folder = os.path.dirname(os.path.abspath(source)) if os.path.isfile(source) else source
@@ -19,6 +16,6 @@ def getLoadingLocation(filename: str, source: str | None = None) -> str:
 
 
 def loadPointListFromFile(s: str) -> Any:
-    """The points in a JSON file, a list of [x, y, z]."""
+    """Return the points in a JSON file, a list of [x, y, z]."""
     with open(s, encoding="utf-8") as file:
         return json.load(file)

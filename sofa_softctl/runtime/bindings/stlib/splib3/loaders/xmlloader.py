@@ -10,12 +10,12 @@ import SofaRuntime
 
 
 def loadXML(filename: str, sofaNode: Any, context: Mapping[str, str] | None = None) -> Any:
-    """Add what an XML scene holds to a node.
+    """Add the content of an XML scene to a node.
 
     Args:
-        filename: The scene.
-        sofaNode: Takes the place of the scene's root.
-        context: Values that replace those of the objects' attributes of the same names.
+        filename: File of the scene.
+        sofaNode: Node in place of the scene's root.
+        context: Values that replace the attributes of these names in all objects.
 
     Returns:
         The node.
@@ -32,11 +32,11 @@ def _fill(node: Any, element: ElementTree.Element, context: dict[str, str]) -> N
     for child in element:
         values = dict(child.attrib)
         if child.tag == "include":
-            own = {name: value for name, value in values.items() if name not in ("name", "href")}
+            extra = {name: value for name, value in values.items() if name not in ("name", "href")}
             file = SofaRuntime.DataRepository.getFile(values["href"])
-            loadXML(file, node.addChild("Unnamed"), context | own)
+            loadXML(file, node.addChild("Unnamed"), context | extra)
         elif child.tag == "Node":
             _fill(node.addChild(values["name"]), child, context)
         else:
-            replaced = {name: context[name] for name in values.keys() & context.keys()}
-            node.addObject(child.tag, **values | replaced)
+            replacements = {name: context[name] for name in values.keys() & context.keys()}
+            node.addObject(child.tag, **values | replacements)

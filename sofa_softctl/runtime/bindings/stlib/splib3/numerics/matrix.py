@@ -11,11 +11,11 @@ class Matrix(numpy.ndarray):
     """A matrix: Matrix(2, 3) of zeros, Matrix(2, 3, 1.0) of ones, Matrix(2, 2, [1, 2, 3, 4])."""
 
     def __new__(cls, *args: Any) -> Matrix:
-        """Make it of numbers, row by row."""
+        """Create it from numbers, row by row."""
         if len(args) not in (0, 2, 3):
             raise TypeError(f"Matrix takes rows, columns and one number or all, got {args}.")
-        given: list[Any] = [*args, *(1, 1, 0.0)[len(args) :]]
-        rows, columns, entries = given
+        padded: list[Any] = [*args, *(1, 1, 0.0)[len(args) :]]
+        rows, columns, entries = padded
         if numpy.ndim(entries) > 0 and len(entries) != rows * columns:
             raise TypeError(
                 f"A matrix of {rows} by {columns} has {rows * columns} entries, got {len(entries)}."
@@ -25,14 +25,14 @@ class Matrix(numpy.ndarray):
         return matrix
 
     def __eq__(self, other: Any) -> bool:  # type: ignore[override]
-        """Whether size and all numbers are the same."""
+        """Return True if size and all numbers are equal."""
         try:
             return numpy.array_equal(numpy.asarray(self), numpy.asarray(other, float))
-        except (TypeError, ValueError):  # no matrix
+        except (TypeError, ValueError):  # not a matrix
             return False
 
     def __ne__(self, other: Any) -> bool:  # type: ignore[override]
-        """Whether size or any number differs."""
+        """Return True if size or any number differs."""
         return not self == other
 
     __hash__ = None  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""One body of a MechanicalObject of rigid bodies, as a place and an orientation."""
+"""A body of a MechanicalObject of rigid bodies, as position and orientation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIELDS = {
     "orientation": "position",
     "rest_orientation": "rest_position",
 }
-"""The Data that holds each part."""
+"""Data that contains each part."""
 
 
 class RigidDof:
@@ -29,31 +29,31 @@ class RigidDof:
         self.rigidobject = rigidobject
 
     def getPosition(self, index: int = 0, field: str = "position") -> numpy.ndarray:
-        """Where a body is."""
+        """Return the position of a body."""
         return numpy.array(self._rows(field)[index][:3])
 
     def setPosition(self, v: Numbers, index: int = 0, field: str = "position") -> None:
-        """Put a body there."""
+        """Set the position of a body."""
         self._set(field, index, slice(0, 3), v)
 
     def getOrientation(self, field: str = "position") -> numpy.ndarray:
-        """How it is turned, as a quaternion."""
+        """Return its orientation, a quaternion."""
         return numpy.array(self._rows(field)[0][3:])
 
     def setOrientation(self, q: Numbers, field: str = "position") -> None:
-        """Turn it to that quaternion."""
+        """Set its orientation, a quaternion."""
         self._set(field, 0, slice(3, 7), q)
 
     def getLeft(self, field: str = "position") -> numpy.ndarray:
-        """Its x axis."""
+        """Return its x axis."""
         return Quat(self.getOrientation(field)).getMatrix()[:, 0]
 
     def getUp(self, field: str = "position") -> numpy.ndarray:
-        """Its y axis."""
+        """Return its y axis."""
         return Quat(self.getOrientation(field)).getMatrix()[:, 1]
 
     def getForward(self, field: str = "position") -> numpy.ndarray:
-        """Its z axis."""
+        """Return its z axis."""
         return Quat(self.getOrientation(field)).getMatrix()[:, 2]
 
     left = property(getLeft)
@@ -61,7 +61,7 @@ class RigidDof:
     forward = property(getForward)
 
     def copyFrom(self, t: RigidDof, field: str = "position") -> None:
-        """Take over all bodies of another one."""
+        """Copy all bodies of another MechanicalObject."""
         self.rigidobject.getData(field).value = t.rigidobject.getData(field).value
 
     def translate(self, v: Numbers, field: str = "position") -> None:
@@ -69,7 +69,7 @@ class RigidDof:
         self.setPosition(self.getPosition(0, field) + numpy.asarray(v), 0, field)
 
     def rotateAround(self, axis: Numbers, angle: float, field: str = "position") -> None:
-        """Turn it by an angle [rad] about an axis of the world, at its place."""
+        """Rotate it by an angle [rad] about an axis of the world through its position."""
         turn = Quat.createFromAxisAngle(axis, angle)
         self.setOrientation(Quat.product(turn, Quat(self.getOrientation(field))), field)
 

@@ -11,17 +11,17 @@ from splib3.numerics.quat import Quat
 from splib3.numerics.vec3 import vadd
 
 RigidDofZero = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
-"""A rigid body at the origin, not turned."""
+"""Rigid body at the origin without rotation."""
 Numbers = Sequence[float]
 
 
 def to_radians(v: Any) -> Any:
-    """Degrees as radians, of a number or a list."""
+    """Convert degrees, a number or a list, to radians."""
     return [to_radians(angle) for angle in v] if isinstance(v, list) else v * pi * 2.0 / 360.0
 
 
 def to_degrees(v: Any) -> Any:
-    """Radians as degrees, of a number or a list."""
+    """Convert radians, a number or a list, to degrees."""
     return [to_degrees(angle) for angle in v] if isinstance(v, list) else v / pi / 2.0 * 360.0
 
 
@@ -31,12 +31,12 @@ def TRS_to_matrix(
     scale: Numbers | None = None,
     eulerRotation: Numbers | None = None,
 ) -> numpy.ndarray:
-    """Matrix of a transform, shape (4, 4).
+    """Return the matrix of a transform, shape (4, 4).
 
     Args:
-        translation: Of the origin.
-        rotation: Quaternion; none for no rotation.
-        scale: Along x, y and z; none for 1.
+        translation: Translation of the origin.
+        rotation: Quaternion, or None for no rotation.
+        scale: Scales along x, y and z, or None for 1.
         eulerRotation: Angles about x, y and z [degree], instead of the quaternion.
     """
     q = Quat() if rotation is None or eulerRotation is not None else Quat(rotation)
@@ -49,7 +49,7 @@ def TRS_to_matrix(
 
 
 def transformPosition(point: Numbers, matrixTRS: numpy.ndarray) -> numpy.ndarray:
-    """A point, transformed by a matrix of TRS_to_matrix."""
+    """Transform a point by a matrix of TRS_to_matrix."""
     if len(point) != 3 or not all(isinstance(number, int | float) for number in point):
         raise ValueError(f"A point has three numbers x, y and z, got {point}.")
     return numpy.asarray(numpy.matmul(matrixTRS, [*point, 1.0])[:3])
@@ -62,7 +62,7 @@ def transformPositions(
     eulerRotation: Numbers | None = None,
     scale: Numbers = (1.0, 1.0, 1.0),
 ) -> list[list[float]]:
-    """Points, transformed; see TRS_to_matrix."""
+    """Transform points; see TRS_to_matrix."""
     matrix = TRS_to_matrix(translation, rotation, scale, eulerRotation)
     return [transformPosition(point, matrix).tolist() for point in position]
 
@@ -73,7 +73,7 @@ def getOrientedBoxFromTransform(
     eulerRotation: Numbers | None = None,
     scale: Numbers = (1.0, 1.0, 1.0),
 ) -> list[Any]:
-    """A box as BoxROI's orientedBox: three corners of its middle plane, and its depth.
+    """Return a box as BoxROI's orientedBox: three corners of its middle plane, and its depth.
 
     Without a transform it is the cube of side 1 about the origin.
     """
@@ -82,7 +82,7 @@ def getOrientedBoxFromTransform(
 
 
 class Transform:
-    """A place and an orientation, a quaternion or angles about x, y and z [degree]."""
+    """Position and orientation, a quaternion or angles about x, y and z [degree]."""
 
     def __init__(
         self,
@@ -101,11 +101,11 @@ class Transform:
         return self
 
     def toSofaRepr(self) -> list[float]:
-        """As a row of positions of rigid bodies."""
+        """Return a row of positions of rigid bodies."""
         return [*self.translation, *self.orientation]
 
     def getForward(self) -> numpy.ndarray:
-        """Its z axis, and a 1."""
+        """Return its z axis, and a 1."""
         return numpy.append(Quat(self.orientation).getMatrix()[:, 2], 1.0)
 
     forward = property(getForward)

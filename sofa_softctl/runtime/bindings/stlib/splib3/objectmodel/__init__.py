@@ -1,6 +1,6 @@
-"""Objects that are made of nodes, and setting several Data at once.
+"""Objects that represent nodes, and setting several Data.
 
-Scenes that import everything from here rely on Sofa and on the modules that come with it.
+Scenes that import everything from here rely on Sofa and on the modules that it exports.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Classes whose objects stand for a node: what they have not, the node has."""
+"""Classes whose objects represent a node and forward missing attributes to it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 class SofaPrefab:
-    """Decorator of a class that makes a node and keeps it as `self.node`.
+    """Decorator of a class that creates a node, `self.node`.
 
-    An object of it also answers for its node: children, objects, Data and methods. The node gets
-    Data that say where the class comes from.
+    Its objects also have the attributes of the node: children, objects, Data and methods. The node
+    gets Data about the origin of the class.
     """
 
     def __init__(self, cls: Any) -> None:
@@ -22,11 +22,11 @@ class SofaPrefab:
         self.definedloc = (caller.f_code.co_filename, caller.f_lineno)
         functools.update_wrapper(self, cls)
         if "__getattr__" not in vars(cls):
-            cls.__getattr__ = _of_node
+            cls.__getattr__ = _node_attribute
 
     def __call__(self, *args: Any, **values: Any) -> Any:
-        """Make an object of the class."""
-        made = self.cls(*args, **values)
+        """Create an object of the class."""
+        prefab = self.cls(*args, **values)
         caller = sys._getframe(1)
         module = sys.modules.get(self.cls.__module__)
         folder = os.path.dirname(os.path.abspath(getattr(module, "__file__", None) or "."))
@@ -35,10 +35,10 @@ class SofaPrefab:
             "modulepath": folder,
             "Defined in": self.definedloc,
             "Instantiated in": (caller.f_code.co_filename, caller.f_lineno),
-            "Help": inspect.getdoc(made),
+            "Help": inspect.getdoc(prefab),
         }.items():
-            made.node.addData(name=name, group="Infos", help="", type="string", value=str(value))
-        return made
+            prefab.node.addData(name=name, group="Infos", help="", type="string", value=str(value))
+        return prefab
 
     def __getattr__(self, name: str) -> Any:
         if name == "cls":
@@ -47,16 +47,16 @@ class SofaPrefab:
 
 
 class SofaObject:
-    """A new child of a node, as `self.node`; answers for it."""
+    """New child `self.node` of a node, with the attributes of that child."""
 
     def __init__(self, node: Any, name: str) -> None:
         self.node = node.addChild(name)
 
     def __getattr__(self, name: str) -> Any:
-        return _of_node(self, name)
+        return _node_attribute(self, name)
 
 
-def _of_node(made: Any, name: str) -> Any:
-    if name == "node":  # it has none yet
+def _node_attribute(prefab: Any, name: str) -> Any:
+    if name == "node":  # it has no node yet
         raise AttributeError(name)
-    return getattr(made.node, name)
+    return getattr(prefab.node, name)

@@ -1,4 +1,4 @@
-"""Setting Data of one object, or of many by their place in the graph."""
+"""Setting Data of one object, or of many by their path in the graph."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def setData(d: Any, **values: Any) -> None:
 
 
 def setTreeData(target: Any, pathregex: str, **values: Any) -> None:
-    """Set Data of every object in a node and below whose link path matches, where it has them.
+    """Set Data of every object in a node and below whose link path matches.
 
     Args:
         target: Node, or a single object.
         pathregex: Regular expression, searched for in paths such as '@/trunk/cable/dofs'.
-        values: Data.
+        values: Values by the names of Data; objects without such a Data are left as they are.
     """
     if isinstance(target, Sofa.Core.Node):
-        for entry in (*target.objects, *target.children):
-            setTreeData(entry, pathregex, **values)
+        for item in (*target.objects, *target.children):
+            setTreeData(item, pathregex, **values)
     elif re.search(pathregex, target.getLinkPath()):
         for name, value in values.items():
             data = target.findData(name)

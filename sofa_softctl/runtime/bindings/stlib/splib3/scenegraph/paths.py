@@ -6,42 +6,38 @@ from typing import Any
 
 
 def find(node: Any, path: str) -> Any:
-    """The node or object at '/root/arm/dofs', where `root` is the name of the given node.
-
-    Returns:
-        It, or None where there is none.
-    """
+    """Return the node or object at '/root/arm/dofs', or None; `root` is the name of `node`."""
     _, root, *steps = path.split("/")
-    found = node if root == node.name.value else None
+    match = node if root == node.name.value else None
     for step in steps:
-        if found is not None:
-            found = found.getChild(step) or found.getObject(step)
-    return found
+        if match is not None:
+            match = match.getChild(step) or match.getObject(step)
+    return match
 
 
 def get(node: Any, path: str) -> Any:
-    """The node, object or Data at 'arm/dofs' or 'arm/dofs.position', seen from a node.
+    """Return the node, object or Data at 'arm/dofs' or 'arm/dofs.position', seen from a node.
 
     Raises:
-        ValueError: the path leads nowhere, or up.
+        ValueError: There is nothing at the path, or it leads up.
     """
     if path.startswith(("/", "../")):
         raise ValueError(f"{path} leads up; give a path from {node.getLinkPath()} downwards.")
-    found = node
+    match = node
     for step in path.removeprefix("./").split("/"):
         name, _, data = step.partition(".")
-        below = found.getChild(step) or found.getObject(name)
+        below = match.getChild(step) or match.getObject(name)
         if below is None:
-            below = found.findData(name)
+            below = match.findData(name)
         elif data:
             below = below.findData(data)
         if below is None:
             raise ValueError(f"{node.getLinkPath()} has no {path}: there is no '{step}'.")
-        found = below
-    return found
+        match = below
+    return match
 
 
 def getLinkPath(node: Any, path: str) -> str:
-    """What `get` finds, as a link."""
+    """Return a link to the result of `get`."""
     link: str = get(node, path).getLinkPath()
     return link

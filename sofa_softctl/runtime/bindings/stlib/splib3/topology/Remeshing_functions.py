@@ -1,3 +1,3 @@
-"""The module `remeshing` by the name that it once had."""
+"""The module `remeshing` under its old name."""
 
 from splib3.topology.remeshing import *  # noqa: F403

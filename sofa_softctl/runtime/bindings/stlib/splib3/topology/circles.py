@@ -1,6 +1,6 @@
-"""Circles of which the points of a cylinder consist, and the order of points around them.
+"""Circles in the points of a cylinder, and the order of points around them.
 
-A circle is a list of points [scene length]; a cylinder a list of circles. Each comes with the
+A circle is a list of points [scene length]; a cylinder a list of circles. Each is returned with the
 indices of its points, in the same order.
 """
 
@@ -21,11 +21,11 @@ _PLANES = {0: (1, 2), 1: (0, 2), 2: (0, 1)}
 def circle_detection_regular(
     points: Sequence[Point], pt_per_slice: int, indices: Sequence[int] | None = None
 ) -> tuple[list[Any], list[Any]]:
-    """Circles of as many points each, of points that are sorted along the axis.
+    """Split points that are sorted along the axis into circles of `pt_per_slice` points.
 
     Args:
         points: Sorted points, shape (n, 3).
-        pt_per_slice: Points of a circle. Those that fill no circle at the end are left out, with a
+        pt_per_slice: Points of a circle. An incomplete circle at the end is left out, with a
             warning.
         indices: Indices of the points, shape (n,); 0 to n - 1 if left out.
 
@@ -33,12 +33,12 @@ def circle_detection_regular(
         The points of each circle, and their indices.
     """
     indices = default_indices(len(points)) if indices is None else indices
-    count, rest = divmod(len(points), pt_per_slice)
-    if rest:
+    count, remainder = divmod(len(points), pt_per_slice)
+    if remainder:
         Sofa.msg_warning(
             "circle_detection_regular",
             f"{len(points)} points are no whole number of circles of {pt_per_slice}: the last "
-            f"{rest} are left out. Give the number of points of a circle as pt_per_slice.",
+            f"{remainder} are left out. Give the number of points of a circle as pt_per_slice.",
         )
     slices = [slice(k * pt_per_slice, (k + 1) * pt_per_slice) for k in range(count)]
     return [points[k] for k in slices], [indices[k] for k in slices]
@@ -50,23 +50,22 @@ def circle_detection_axis(
     tolerance: float = 0,
     indices: Sequence[int] | None = None,
 ) -> tuple[list[list[Point]], list[list[int]]]:
-    """Circles of points with the same coordinate along an axis, in ascending order.
+    """Split points into circles of equal coordinate along an axis, in ascending order.
 
-    A circle ends where the next point is farther along the axis than the tolerance. The distance
-    is that of neighbours: points that follow each other more closely are one circle, however
-    long.
+    A circle ends where the next point is farther along the axis than the tolerance. Only distances
+    of neighbours count: a chain of closer points is one circle of any length.
 
     Args:
         points: Points in any order, shape (n, 3).
         axis: 0, 1 or 2 for a cylinder along x, y or z.
-        tolerance: See above [scene length].
+        tolerance: Largest distance of neighbours in a circle [scene length].
         indices: Indices of the points, shape (n,); 0 to n - 1 if left out.
 
     Returns:
         The points of each circle, and their indices.
 
     Raises:
-        ValueError: There are no points, or not as many indices.
+        ValueError: There are no points, or the number of indices differs.
     """
     if not len(points):
         raise ValueError("circle_detection_axis: there are no points in which to find circles.")
@@ -84,15 +83,15 @@ def circle_detection_axis(
 def ordering_circle(
     circle: Sequence[Point], ind_tab: Sequence[int], x_ref: int = 1, y_ref: int = 2
 ) -> tuple[list[Point], list[int]]:
-    """Points of a circle in the order in which they follow: from x_ref to y_ref, from the lowest.
+    """Sort points around a circle: from x_ref to y_ref, from the lowest.
 
     Points beyond the mean along x_ref by ascending y_ref, then the others by descending y_ref.
-    That is their order around a circle; where two of one half are equally high, as on the sides
-    of a rectangle, it may not be.
+    That is their order around a circle, unless two points of one half are equally high, as on the
+    sides of a rectangle.
 
     Args:
         circle: Points, shape (n, 2) or (n, 3).
-        ind_tab: Index of each.
+        ind_tab: Index of each point.
         x_ref: First coordinate of the circle's plane, 0, 1 or 2.
         y_ref: Second coordinate of the circle's plane.
 
@@ -100,14 +99,14 @@ def ordering_circle(
         The points and their indices in the new order.
 
     Raises:
-        ValueError: x_ref or y_ref is no coordinate.
+        ValueError: x_ref or y_ref is not 0, 1 or 2.
     """
     if not {x_ref, y_ref} <= {0, 1, 2}:
         raise ValueError(
             f"ordering_circle: x_ref and y_ref are coordinates, 0, 1 or 2; got {x_ref}, {y_ref}."
         )
-    # STLIB's mean, of a row of numbers: another order of summation would put other points, of
-    # those on the diameter, in the one half
+    # STLIB's mean of a row of numbers: another order of summation would put points on the
+    # diameter into the other half
     middle = np.mean([point[x_ref] for point in circle])
     rising = [k for k, point in enumerate(circle) if point[x_ref] > middle]
     falling = [k for k, point in enumerate(circle) if not point[x_ref] > middle]
@@ -120,7 +119,7 @@ def ordering_circle(
 def ordering_cylinder(
     circle_tab: Circles, ind_tab: Sequence[Sequence[int]], axis: int = 0
 ) -> tuple[list[list[Point]], list[list[int]]]:
-    """Each circle of a cylinder ordered by ordering_circle.
+    """Sort each circle of a cylinder by ordering_circle.
 
     Args:
         circle_tab: Points of each circle.
@@ -131,7 +130,7 @@ def ordering_cylinder(
         The points of each circle, and their indices, in the new order.
 
     Raises:
-        ValueError: axis is no coordinate.
+        ValueError: axis is not 0, 1 or 2.
     """
     if axis not in _PLANES:
         raise ValueError(f"ordering_cylinder: axis is a coordinate, 0, 1 or 2; got {axis}.")

@@ -1,4 +1,4 @@
-"""Elements of surfaces: quads halved, sides turned, holes closed."""
+"""Elements of surfaces: split quads, flip normals, close holes."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 
 def quad_2_triangles(quads: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Two triangles for each quad, cut from its first corner to the third; normals stay."""
+    """Split each quad from its first to its third corner into two triangles; normals stay."""
     return [half for a, b, c, d in quads for half in ([a, b, c], [c, d, a])]
 
 
 def invers_normal(mesh: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Elements with their corners in reverse order, so that their normals turn round."""
+    """Reverse the corners of elements, so that their normals flip."""
     return [list(element[::-1]) for element in mesh]
 
 
 def shift_tab(tab: Sequence[Any]) -> list[Any]:
-    """The entries, of which the first comes last."""
+    """Return the entries with the first moved to the end."""
     return [*tab[1:], *tab[:1]]
 
 
 def close_surface(ind_tab: Sequence[int]) -> list[list[int]]:
-    """Triangles that close a hole.
+    """Return triangles that close a hole.
 
-    Every second point of the edge is cut off by a triangle with its neighbours, and what is left
-    is closed in the same way. The sense of the triangles is that of the indices.
+    Every second point of the edge is cut off by a triangle with its neighbours, and the remaining
+    hole is closed in the same way. The triangles are wound as the indices.
 
     Args:
         ind_tab: Indices of the points on the hole's edge, in the order in which they follow.

@@ -1,4 +1,4 @@
-"""Boxes that are turned."""
+"""Rotated boxes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def addOrientedBoxRoi(
     scale: Sequence[float] = (1.0, 1.0, 1.0),
     drawBoxes: bool = True,
 ) -> Any:
-    """Add the region of points in a box of sides `scale`, turned and put at a place.
+    """Add the region of points in a rotated box of sides `scale`.
 
     Args:
-        parentNode: Where it is added.
-        position: Points of which the region picks some, or a link to them.
-        name: Its name.
+        parentNode: Node to which it is added.
+        position: All points, or a link to them.
+        name: Name of the region.
         translation: Middle of the box [length].
         eulerRotation: Angles about x, y and z [degree].
         scale: Sides of the box [length].
-        drawBoxes: Whether a window shows it.
+        drawBoxes: Show the box in a window.
 
     Returns:
         The BoxROI.

@@ -1,11 +1,11 @@
-"""What a scene with contacts needs at its root."""
+"""Objects for contacts at the root of a scene."""
 
 from __future__ import annotations
 
 from typing import Any
 
 SOLVERS = ("GenericConstraintSolver", "BlockGaussSeidelConstraintSolver")
-"""The constraint solver in SOFA v25.06, and its name in newer ones."""
+"""Constraint solver in SOFA v25.06, and its name in newer versions."""
 
 
 def ContactHeader(
@@ -15,8 +15,8 @@ def ContactHeader(
 
     Args:
         applyTo: Root of the scene.
-        alarmDistance: Below it, pairs are contacts [length].
-        contactDistance: That the contacts keep [length].
+        alarmDistance: Distance below which pairs are contacts [length].
+        contactDistance: Distance that contacts keep [length].
         frictionCoef: Coulomb's coefficient, 0 for none.
 
     Returns:

@@ -10,7 +10,7 @@ from splib3.objectmodel import SofaPrefab
 
 @SofaPrefab
 class Interaction:
-    """A node with an integrator and a linear solver for objects that have none."""
+    """Node with an integrator and a linear solver for objects that have none."""
 
     def __init__(self, parent: Any, targets: Sequence[Any]) -> None:
         self.node = parent.addChild("Interaction")

@@ -1,4 +1,4 @@
-"""What a scene has at its root."""
+"""Objects at the root of a scene."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def MainHeader(
 
     Args:
         node: Root of the scene.
-        gravity: [length / s^2].
+        gravity: Gravity [length / s^2].
         dt: Time step [s].
         plugins: Plugins of SOFA.
-        repositoryPaths: Folders in which files are looked for.
-        doDebug: For drawing on the window; see splib3.debug.
+        repositoryPaths: Folders in which files are searched.
+        doDebug: Enable drawing on the window; see splib3.debug.
 
     Returns:
         The root.

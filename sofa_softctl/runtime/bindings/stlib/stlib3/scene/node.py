@@ -6,5 +6,5 @@ from typing import Any
 
 
 def Node(parentNode: Any, name: str) -> Any:
-    """A new child of a node."""
+    """Return a new child of a node."""
     return parentNode.addChild(name)

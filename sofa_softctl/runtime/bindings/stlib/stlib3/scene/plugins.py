@@ -8,11 +8,11 @@ from typing import Any
 import Sofa
 
 PLUGIN = "SofaPython3"
-"""Every scene in Python needs it."""
+"""Plugin that every scene in Python needs."""
 
 
 def add_plugins(node: Any, plugins: Any) -> bool:
-    """Add the plugins, and SofaPython3; says whether they are a list, as they must be."""
+    """Add the plugins and SofaPython3; return False if they are not a list."""
     if not isinstance(plugins, list | tuple):
         Sofa.msg_error("stlib3", f"plugins must be a list of names, got {plugins!r}.")
         return False
@@ -22,12 +22,12 @@ def add_plugins(node: Any, plugins: Any) -> bool:
 
 
 def with_python(plugins: Sequence[str]) -> list[str]:
-    """The plugins, and SofaPython3."""
+    """Return the plugins and SofaPython3."""
     return [*plugins, *([] if PLUGIN in plugins else [PLUGIN])]
 
 
 def add_folders(node: Any, folders: Sequence[str], name: str) -> None:
-    """Add folders in which files are looked for, as `name`0, `name`1, ..."""
+    """Add folders in which files are searched, as `name`0, `name`1, ..."""
     for number, folder in enumerate(folders):
         node.addObject("AddDataRepository", name=f"{name}{number}", path=folder)
 

@@ -1,4 +1,4 @@
-"""A scene's root with settings, models and a simulation as its children."""
+"""Root of a scene with settings, models and a simulation as its children."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stlib3.solver import DefaultSolver
 
 
 def Settings(plugins: Any = (), repositoryPaths: Sequence[str] = ()) -> Any:
-    """A node with plugins, folders of files, and what a window needs."""
+    """Return a node with plugins, folders of files, and settings of a window."""
     node = Sofa.Core.Node("Settings")
     add_plugins(node.addChild("Plugins"), plugins)
     add_folders(node, repositoryPaths, "AddResourceRepository")
@@ -33,26 +33,26 @@ def Scene(
 ) -> Any:
     """Set gravity and time step, and give the root functions that add the parts of a scene.
 
-    `root.addMainHeader()` adds an AnimationManager, `root.Settings`, `root.Modelling` for what is
-    modelled, and `root.Simulation` with an integrator and a linear solver for what moves; there are
-    `addSettings`, `addModelling` and `addSimulation` for each alone, `addContact` for contacts and
-    `addSolver(node)` for the solvers.
+    `root.addMainHeader()` adds an AnimationManager, `root.Settings`, `root.Modelling` for models,
+    and `root.Simulation` with an integrator and a linear solver for moving objects. `addSettings`,
+    `addModelling` and `addSimulation` add one of these, `addContact` contacts and
+    `addSolver(node)` the solvers.
 
     Args:
         root: Root of the scene.
-        gravity: [length / s^2].
+        gravity: Gravity [length / s^2].
         dt: Time step [s].
         plugins: Plugins of SOFA.
-        repositoryPaths: Folders in which files are looked for.
-        iterative: Conjugate gradients as linear solver, instead of a factorisation.
+        repositoryPaths: Folders in which files are searched.
+        iterative: Use conjugate gradients as linear solver, not a factorisation.
 
     Returns:
         The root.
     """
-    given, folders = plugins, repositoryPaths
+    names, folders = plugins, repositoryPaths
 
     def addMainHeader(
-        plugins: Any = given, repositoryPaths: Sequence[str] = folders, doDebug: bool = False
+        plugins: Any = names, repositoryPaths: Sequence[str] = folders, doDebug: bool = False
     ) -> None:
         if doDebug:
             DebugManager(root)
@@ -63,7 +63,7 @@ def Scene(
         addModelling()
         addSimulation()
 
-    def addSettings(plugins: Any = given, repositoryPaths: Sequence[str] = folders) -> Any:
+    def addSettings(plugins: Any = names, repositoryPaths: Sequence[str] = folders) -> Any:
         root.addChild(Settings(plugins, repositoryPaths))
         return root
 

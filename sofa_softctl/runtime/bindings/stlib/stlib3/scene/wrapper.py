@@ -1,4 +1,4 @@
-"""A node whose objects are changed while they are added."""
+"""Node whose objects are changed when they are added."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 
 class Wrapper:
-    """A node that asks a function about every object that is added in it or below.
+    """Node that calls a function for every object that is added to it or below.
 
     Args:
-        node: The node; for all else the wrapper is as the node.
-        attachedFunction: Called with node, class, `datacache` and Data; returns class and Data to
-            take instead, or None to take them as they are.
-        datacache: Whatever the function wants.
+        node: Node; all other attributes of the wrapper are the node's.
+        attachedFunction: Called with node, class, `datacache` and Data; returns another class and
+            Data, or None to leave them.
+        datacache: Any value for the function.
     """
 
     def __init__(self, node: Any, attachedFunction: Callable[..., Any], datacache: Any) -> None:
@@ -22,15 +22,15 @@ class Wrapper:
         self.datacache = datacache
 
     def addObject(self, type: Any, **values: Any) -> Any:
-        """Add an object as the function says."""
-        answer = self.attachedFunction(self.node, type, self.datacache, values)
-        if answer is None:
+        """Add an object after the function has changed it."""
+        change = self.attachedFunction(self.node, type, self.datacache, values)
+        if change is None:
             return self.node.addObject(type, **values)
-        kind, values = answer
+        kind, values = change
         return self.node.addObject(kind, **values)
 
     def addChild(self, name: Any) -> Wrapper:
-        """Add a child, which asks the function too."""
+        """Add a child, which calls the function too."""
         return Wrapper(self.node.addChild(name), self.attachedFunction, self.datacache)
 
     def createObject(self, type: Any, **values: Any) -> Any:

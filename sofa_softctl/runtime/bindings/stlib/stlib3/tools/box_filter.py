@@ -26,7 +26,7 @@ class BoxFilter:
         ]
 
     def getIndices(self) -> list[list[int]]:
-        """Numbers of the points in each box."""
+        """Return the indices of the points in each box."""
         self.sourceObject.dofs.init()
         for box in self.boxes:
             box.init()

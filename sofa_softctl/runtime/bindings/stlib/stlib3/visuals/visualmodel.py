@@ -1,4 +1,4 @@
-"""A surface that a window shows."""
+"""Surface that a window shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from splib3.loader.by_suffix import LOADERS
 
 
 class VisualModel(Sofa.Prefab):  # type: ignore[misc]
-    """A node with a surface mesh and an OglModel; a mapping that is added to it moves it."""
+    """Node with a surface mesh and an OglModel; an added mapping moves it."""
 
     prefabParameters = [
         {"name": "visualMeshPath", "type": "string", "help": "Surface mesh file.", "default": ""},
@@ -38,7 +38,7 @@ class VisualModel(Sofa.Prefab):  # type: ignore[misc]
         Sofa.Prefab.__init__(self, *args, **values)
 
     def init(self) -> None:
-        """Build it."""
+        """Add the loader and the visual model."""
         self.addObject(
             "RequiredPlugin",
             pluginName=["Sofa.GL.Component.Rendering3D", "Sofa.Component.IO.Mesh"],
@@ -61,5 +61,5 @@ class VisualModel(Sofa.Prefab):  # type: ignore[misc]
         )
 
     def showGrid(self, nbSubdiv: int = 10, size: float = 1000) -> None:
-        """Show a grid too."""
+        """Show a grid."""
         self.addObject("VisualGrid", nbSubdiv=nbSubdiv, size=size)

@@ -1,4 +1,4 @@
-"""A cable whose pull is sought."""
+"""Cable whose pull is computed by the inverse problem."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ def PullingCable(
 ) -> Any:
     """Add a child with a cable through a deformable body.
 
-    The limits are those of the CableActuator. (The original gives them to the node, where they have
-    no effect.)
+    The CableActuator gets the limits. (The original gives them to the node, where they have no
+    effect.)
 
     Args:
         attachedTo: Node of the body.
-        name: Of the child.
+        name: Name of the child.
         cableGeometry: Points that the cable runs through.
-        pullPointLocation: Where it is pulled from, fixed in the world; else its first point in
-            the body is.
-        minForce: Least force.
-        maxForce: Largest force.
-        minDisplacement: Least length that is pulled.
-        maxDisplacement: Largest length that is pulled.
-        maxDispVariation: Most that this length changes in one step.
-        translation: Of the points [length].
-        rotation: Of the points, angles about x, y and z [degree].
-        uniformScale: Of the points.
+        pullPointLocation: Pull point, fixed in the world; by default the first point, which moves
+            with the body.
+        minForce: Minimum force.
+        maxForce: Maximum force.
+        minDisplacement: Minimum pulled length.
+        maxDisplacement: Maximum pulled length.
+        maxDispVariation: Maximum change of the pulled length in one step.
+        translation: Translation of the points [length].
+        rotation: Rotation of the points, angles about x, y and z [degree].
+        uniformScale: Scale of the points.
 
     Returns:
         The child, with `CableActuator`.
@@ -52,8 +52,8 @@ def PullingCable(
         "maxDisplacement": maxDisplacement,
         "maxDispVariation": maxDispVariation,
     }
-    given = {limit: value for limit, value in limits.items() if value is not None}
+    set_limits = {limit: value for limit, value in limits.items() if value is not None}
     cable = add_points(attachedTo, name, cableGeometry, rotation, translation, uniformScale)
-    add_cable(cable, "CableActuator", len(cableGeometry), pullPointLocation, **given)
+    add_cable(cable, "CableActuator", len(cableGeometry), pullPointLocation, **set_limits)
     add_mapping(cable)
     return cable

@@ -1,4 +1,4 @@
-"""A cavity whose pressure is sought."""
+"""Cavity whose pressure is computed by the inverse problem."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def PneumaticCavity(
     translation: Sequence[float] = (0.0, 0.0, 0.0),
     uniformScale: float = 1,
 ) -> Any:
-    """Add a child with a cavity in a deformable body, which the original fails to do.
+    """Add a child with a cavity in a deformable body; the original fails to do it.
 
     Args:
-        surfaceMeshFileName: Its wall, a closed surface: .stl or .obj.
+        surfaceMeshFileName: Closed surface of the cavity: .stl or .obj.
         attachedTo: Node of the body.
-        name: Of the child.
-        minPressure: Least pressure.
-        maxPressure: Largest pressure.
-        minVolumeGrowth: Least volume that is added.
-        maxVolumeGrowth: Largest volume that is added.
-        maxVolumeGrowthVariation: Most that this volume changes in one step.
+        name: Name of the child.
+        minPressure: Minimum pressure.
+        maxPressure: Maximum pressure.
+        minVolumeGrowth: Minimum volume growth.
+        maxVolumeGrowth: Maximum volume growth.
+        maxVolumeGrowthVariation: Maximum change of the volume growth in one step.
         rotation: Angles about x, y and z [degree].
-        translation: [length].
+        translation: Translation [length].
         uniformScale: Scale.
 
     Returns:
@@ -56,7 +56,7 @@ def PneumaticCavity(
         {"rotation": rotation, "translation": translation, "scale": uniformScale},
     )
     if cavity is not None:
-        given = {limit: value for limit, value in limits.items() if value is not None}
-        cavity.addObject("SurfacePressureActuator", **given)
+        set_limits = {limit: value for limit, value in limits.items() if value is not None}
+        cavity.addObject("SurfacePressureActuator", **set_limits)
         add_mapping(cavity)
     return cavity

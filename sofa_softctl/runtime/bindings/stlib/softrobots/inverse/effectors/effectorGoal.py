@@ -1,4 +1,4 @@
-"""Points that effectors are to reach."""
+"""Points that effectors should reach."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def EffectorGoal(
     uniformScale: float = 1.0,
     visuScale: float = 0.1,
 ) -> Any:
-    """Add a child with the points that effectors are to reach, which a script may move.
+    """Add a child with the points that effectors should reach, which a script may move.
 
     Args:
         attachedTo: Root of the scene.
-        name: Of the child.
-        position: The points.
+        name: Name of the child.
+        position: Positions of the points.
         template: Vec3, or Rigid3 for bodies.
-        translation: Of the points [length].
-        rotation: Of the points, angles about x, y and z [degree].
-        uniformScale: Of the points.
-        visuScale: How large a window shows them.
+        translation: Translation of the points [length].
+        rotation: Rotation of the points, angles about x, y and z [degree].
+        uniformScale: Scale of the points.
+        visuScale: Size of the points in a window.
 
     Returns:
         The child.

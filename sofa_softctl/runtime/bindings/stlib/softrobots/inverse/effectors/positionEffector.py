@@ -1,4 +1,4 @@
-"""Points of a body that are to reach a goal."""
+"""Points of a body that should reach a goal."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def PositionEffector(
     rotation: Sequence[float] = (0.0, 0.0, 0.0),
     uniformScale: float = 1.0,
 ) -> Any:
-    """Add a child with points that are to reach a goal.
+    """Add a child with points that should reach a goal.
 
     Args:
         attachedTo: Node of the body.
-        name: Of the child.
-        position: The points.
-        effectorGoal: Where they are to go, or a link to it.
+        name: Name of the child.
+        position: Positions of the points.
+        effectorGoal: Positions of the goal, or a link to them.
         template: Vec3 in a deformable body, 'Rigid3d' on a rigid one.
-        directions: Directions in which they count.
-        useDirections: Which of these are used.
-        translation: Of the points [length].
-        rotation: Of the points, angles about x, y and z [degree].
-        uniformScale: Of the points.
+        directions: Directions in which the distance to the goal counts.
+        useDirections: For each direction, 1 if it is used, else 0.
+        translation: Translation of the points [length].
+        rotation: Rotation of the points, angles about x, y and z [degree].
+        uniformScale: Scale of the points.
 
     Returns:
         The child, with `PositionEffector`.

@@ -1,4 +1,4 @@
-"""A cavity that is to have a certain volume."""
+"""Cavity that should reach a volume."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from softrobots.actuators.cable import add_mapping
-from softrobots.actuators.pneumatic import add_cavity, say_unused
+from softrobots.actuators.pneumatic import add_cavity, warn_unused
 
 
 def VolumeEffector(
@@ -20,16 +20,14 @@ def VolumeEffector(
     initialValue: float = 0,
     valueType: str = "volumeGrowth",
 ) -> Any:
-    """Add a cavity in a deformable body that is to have a certain volume.
+    """Add a cavity in a deformable body that should reach a volume.
 
-    Its arguments are those of `PneumaticCavity`; initialValue and valueType have no
-    effect, and a message says so.
+    Arguments as for `PneumaticCavity`; initialValue and valueType have no effect, with a message.
 
     Returns:
-        The node of the cavity, with `VolumeEffector`; None, with a message, without a node or a
-        mesh.
+        The node of the cavity, with `VolumeEffector`; None, with a message, without a mesh.
     """
-    say_unused("VolumeEffector", initialValue, valueType)
+    warn_unused("VolumeEffector", initialValue, valueType)
     cavity = add_cavity(
         "VolumeEffector",
         surfaceMeshFileName,

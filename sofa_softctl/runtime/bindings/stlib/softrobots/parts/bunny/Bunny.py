@@ -1,4 +1,4 @@
-"""A hollow bunny that air blows up."""
+"""Hollow bunny that is inflated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stlib3.physics.deformable import ElasticMaterialObject
 meshpath = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mesh")
 """Folder with Hollow_Stanford_Bunny.vtu and Hollow_Bunny_Body_Cavity.obj."""
 BOX = ((-5.0, -6.0, -5.0), (5.0, -4.5, 5.0))
-"""Corners of the box whose points are held."""
+"""Corners of the box whose points are fixed."""
 
 
 def Bunny(
@@ -25,23 +25,23 @@ def Bunny(
     initialValue: float = 0.0001,
     youngModulus: float = 18000,
 ) -> Any:
-    """Add a bunny that is held at its feet, with its cavity.
+    """Add a bunny that is fixed at its feet, with its cavity.
 
     Args:
-        node: To which it is added.
-        translation: [length].
-        controlType: 'pressure' or 'volumeGrowth'; another word for no cavity.
-        name: Of its node.
-        initialValue: Pressure, or volume that is added.
-        youngModulus: [pressure].
+        node: Node to which it is added.
+        translation: Translation [length].
+        controlType: 'pressure' or 'volumeGrowth'; any other text for no cavity.
+        name: Name of the bunny's node.
+        initialValue: Pressure, or volume growth.
+        youngModulus: Young's modulus [pressure].
 
     Returns:
         The bunny's node.
 
     Raises:
-        FileNotFoundError: its meshes are not there; the message says where to get them.
+        FileNotFoundError: The meshes are missing; the message says where to get them.
     """
-    place = list(translation)
+    offset = list(translation)
     wall = mesh_file(meshpath, "bunny", "Hollow_Bunny_Body_Cavity.obj")
     bunny = ElasticMaterialObject(
         name=name,
@@ -50,10 +50,10 @@ def Bunny(
         youngModulus=youngModulus,
         withConstrain=True,
         totalMass=0.5,
-        translation=place,
+        translation=offset,
     )
     node.addChild(bunny)
-    box = [corner + move for low in BOX for corner, move in zip(low, place, strict=True)]
+    box = [corner + move for low in BOX for corner, move in zip(low, offset, strict=True)]
     FixedBox(bunny, doVisualization=True, atPositions=box)
     if controlType in ("pressure", "volumeGrowth"):
         PneumaticCavity(
@@ -62,7 +62,7 @@ def Bunny(
             surfaceMeshFileName=wall,
             valueType=controlType,
             initialValue=initialValue,
-            translation=place,
+            translation=offset,
         )
     shown = bunny.addChild("visu")
     shown.addObject("TriangleSetTopologyContainer", name="container")
@@ -73,6 +73,6 @@ def Bunny(
         input="@../container",
         output="@container",
     )
-    shown.addObject("OglModel", color=[0.3, 0.2, 0.2, 0.6], translation=place)
+    shown.addObject("OglModel", color=[0.3, 0.2, 0.2, 0.6], translation=offset)
     shown.addObject("IdentityMapping")
     return bunny

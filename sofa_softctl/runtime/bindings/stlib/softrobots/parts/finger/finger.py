@@ -1,4 +1,4 @@
-"""A finger that a cable bends."""
+"""Finger that a cable bends."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from stlib3.physics.constraints import FixedBox
 from stlib3.physics.deformable import ElasticMaterialObject
 
 meshpath = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mesh")
-"""Folder with finger.vtk, finger.stl, cable.json and the two surfaces that touch."""
+"""Folder with finger.vtk, finger.stl, cable.json and the two contact surfaces."""
 
 
 class FingerController(Sofa.Core.Controller):  # type: ignore[misc]
-    """Pulls the cable with the keys + and -."""
+    """Controller that pulls the cable with the keys + and -."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         Sofa.Core.Controller.__init__(self, *args, **values)
         self.node = values["node"]
 
     def onKeypressedEvent(self, event: dict[str, Any]) -> None:
-        """Pull 1 more, or 1 less."""
+        """Pull the cable by 1 more, or 1 less."""
         value = self.node.PullingCable.CableConstraint.value
-        pulled = float(value.value[0]) + {"+": 1.0, "-": -1.0}.get(event["key"], 0.0)
-        value.value = [max(pulled, 0.0) if event["key"] == "-" else pulled]
+        pull = float(value.value[0]) + {"+": 1.0, "-": -1.0}.get(event["key"], 0.0)
+        value.value = [max(pull, 0.0) if event["key"] == "-" else pull]
 
 
 def Finger(
@@ -46,21 +46,21 @@ def Finger(
 
     Args:
         parentNode: Node to which it is added.
-        name: Of its node.
+        name: Name of the finger's node.
         rotation: Angles about x, y and z [degree].
-        translation: [mm].
-        fixingBox: Whose points are held: smallest x, y, z, then largest [mm].
-        pullPointLocation: Where the cable is pulled from [mm].
-        youngModulus: [kPa].
-        valueType: What the cable is pulled by: 'displacement' or 'force'.
+        translation: Translation [mm].
+        fixingBox: Box of the fixed points: smallest x, y, z, then largest [mm].
+        pullPointLocation: Pull point of the cable [mm].
+        youngModulus: Young's modulus [kPa].
+        valueType: Meaning of the cable's value: 'displacement' or 'force'.
 
     Returns:
         The node.
 
     Raises:
-        FileNotFoundError: its meshes are not there; the message says where to get them.
+        FileNotFoundError: The meshes are missing; the message says where to get them.
     """
-    placed: dict[str, Any] = {"rotation": list(rotation), "translation": list(translation)}
+    transform: dict[str, Any] = {"rotation": list(rotation), "translation": list(translation)}
     surface = mesh_file(meshpath, "finger", "finger.stl")
     finger = ElasticMaterialObject(
         name=name,
@@ -70,7 +70,7 @@ def Finger(
         totalMass=0.5,
         surfaceColor=[0.0, 0.8, 0.65, 1.0],
         surfaceMeshFileName=surface,
-        **placed,
+        **transform,
     )
     parentNode.addChild(finger)
     FixedBox(finger, atPositions=fixingBox, doVisualization=True)
@@ -80,7 +80,7 @@ def Finger(
         pullPointLocation=pullPointLocation,
         cableGeometry=loadPointListFromFile(mesh_file(meshpath, "finger", "cable.json")),
         valueType=valueType,
-        **placed,
+        **transform,
     )
     finger.addObject(FingerController(node=finger))
     for suffix, file, groups in (
@@ -93,6 +93,6 @@ def Finger(
             mesh_file(meshpath, "finger", file),
             name=f"CollisionMesh{suffix}",
             collisionGroup=groups,
-            **placed,
+            **transform,
         )
     return finger

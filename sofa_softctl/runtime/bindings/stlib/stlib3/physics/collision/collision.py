@@ -1,4 +1,4 @@
-"""A surface mesh that collides."""
+"""Surface mesh that collides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MODELS = ("PointCollisionModel", "LineCollisionModel", "TriangleCollisionModel")
 
 
 def loaderFor(name: str) -> str | None:
-    """The loader of a surface mesh; None where there is none."""
+    """Return the loader of a surface mesh, or None."""
     suffix = next((end for end in (".obj", ".stl", ".vtk") if name.endswith(end)), None)
     return None if suffix is None else LOADERS[suffix]
 
@@ -30,17 +30,17 @@ def CollisionMesh(
     """Add a child with a surface that collides and moves with the node.
 
     Args:
-        attachedTo: The node; it has the degrees of freedom.
+        attachedTo: Node with the degrees of freedom.
         surfaceMeshFileName: Mesh: .obj, .stl or .vtk.
-        name: Of the child.
+        name: Name of the child.
         rotation: Angles about x, y and z [degree].
-        translation: [length].
-        scale: Along x, y and z.
-        collisionGroup: Number or numbers; surfaces with one in common do not collide.
-        mappingType: By which it moves; None for no mapping.
+        translation: Translation [length].
+        scale: Scales along x, y and z.
+        collisionGroup: Number or numbers; surfaces with a common number do not collide.
+        mappingType: Mapping by which the surface moves, or None for no mapping.
 
     Returns:
-        The child; None, with a message, without a node or a mesh.
+        The child; without a node or a mesh None, with a message.
     """
     if attachedTo is None:
         Sofa.msg_error("CollisionMesh", "attachedTo must be the node that the surface moves with.")

@@ -15,29 +15,29 @@ def FixedBox(
     constraintStrength: float = 1e12,
     doRecomputeDuringSimulation: bool = False,
 ) -> Any:
-    """Add a child whose springs hold the points of a box at rest.
+    """Add a child whose springs pull the points of a box to their rest positions.
 
     Args:
         applyTo: Node with the degrees of freedom.
-        atPositions: The box: smallest x, y, z, then largest [length].
-        name: Of the child.
-        doVisualization: Whether a window shows the box.
-        position: Points of which some are in the box; those of the node by default.
+        atPositions: Box: smallest x, y, z, then largest [length].
+        name: Name of the child.
+        doVisualization: Show the box in a window.
+        position: All points, by default the points of the node.
         constraintStrength: Stiffness of the springs [force/length]; the original has 1e12 always.
-        doRecomputeDuringSimulation: Whether points may come and go while the object moves.
+        doRecomputeDuringSimulation: Find the points in the box again while the object moves.
 
     Returns:
         The child.
     """
     child = applyTo.addChild(name)
-    given = {} if position is None else {"position": position}
+    points = {} if position is None else {"position": position}
     child.addObject(
         "BoxROI",
         name="BoxROI",
         box=list(atPositions),
         drawBoxes=doVisualization,
         doUpdate=doRecomputeDuringSimulation,
-        **given,
+        **points,
     )
     child.addObject(
         "RestShapeSpringsForceField", points="@BoxROI.indices", stiffness=constraintStrength

@@ -10,7 +10,7 @@ _BOX = [0, 0, 0, 1, 1, 1]
 
 
 class FixedBox(Sofa.Prefab):  # type: ignore[misc]
-    """A node whose springs hold the points of a box at rest; `parent` has the points."""
+    """Node whose springs pull the points of a box to rest; `parent` has the points."""
 
     prefabData = [
         {
@@ -37,7 +37,7 @@ class FixedBox(Sofa.Prefab):  # type: ignore[misc]
         Sofa.Prefab.__init__(self, *args, **values)
 
     def init(self) -> None:
-        """Build it."""
+        """Add the region and the springs."""
         self.addObject(
             "BoxROI",
             name="BoxROI",

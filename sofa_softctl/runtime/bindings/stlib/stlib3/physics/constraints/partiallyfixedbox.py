@@ -1,4 +1,4 @@
-"""Points in a box that keep some of their coordinates."""
+"""Points in a box with some fixed coordinates."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def PartiallyFixedBox(
     fixAll: bool = False,
     doUpdate: bool = False,
 ) -> Any:
-    """Add a child that keeps the points of a box from moving along some axes.
+    """Add a child that fixes the points of a box along some axes.
 
     Args:
         attachedTo: Node with the degrees of freedom.
         box: Smallest x, y, z, then largest [length].
-        fixedAxis: Of x, y and z, whether the points stay.
-        name: Of the child.
-        drawBoxes: Whether a window shows the box.
-        fixAll: All points of the node, instead of those in the box.
-        doUpdate: Whether points may come and go while the object moves.
+        fixedAxis: For each of x, y and z, 1 if the points are fixed along it.
+        name: Name of the child.
+        drawBoxes: Show the box in a window.
+        fixAll: Fix all points of the node, not only those in the box.
+        doUpdate: Find the points in the box again while the object moves.
 
     Returns:
         The child.

@@ -1,4 +1,4 @@
-"""Part of an object with a material of its own."""
+"""Part of an object with another material."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def SubTopology(
 
     Args:
         attachedTo: Node with the degrees of freedom.
-        containerLink: To all points, such as '@../container.position'.
-        boxRoiLink: To the elements of a region, such as '@../boxROI.tetrahedraInROI'.
+        containerLink: Link to all points, such as '@../container.position'.
+        boxRoiLink: Link to the elements of a region, such as '@../boxROI.tetrahedraInROI'.
         linkType: 'tetrahedron', 'triangle' or 'hexahedron'.
-        name: Of the child.
-        poissonRatio: Of the material.
-        youngModulus: Of the material, added to what is there [pressure].
+        name: Name of the child.
+        poissonRatio: Poisson's ratio.
+        youngModulus: Young's modulus, added to the object's [pressure].
 
     Returns:
-        The child; None, with a message, where a parameter is missing.
+        The child; None, with a message, if a parameter is missing.
     """
     if attachedTo is None or containerLink is None or boxRoiLink is None:
         Sofa.msg_error(

@@ -1,4 +1,4 @@
-"""An elastic object of tetrahedra."""
+"""Elastic object of tetrahedra."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMER = {
     "withYoungModulus": "youngModulus",
     "withPoissonRatio": "poissonRatio",
 }
-"""Arguments by the names that the original's examples give them, and prefabs do not know."""
+"""Names of arguments in the original's examples, which the prefab itself does not have."""
 
 
 def _parameter(name: str, kind: str, default: Any, text: str) -> dict[str, Any]:
@@ -29,12 +29,12 @@ def _parameter(name: str, kind: str, default: Any, text: str) -> dict[str, Any]:
 
 
 class ElasticMaterialObject(Sofa.Prefab):  # type: ignore[misc]
-    """A node with a volume mesh, its solvers, mass, linear elastic material in large rotations.
+    """Node with a volume mesh, solvers, mass and linear elastic material in large rotations.
 
     `attachedTo=node`, or `parent=node`, adds it to a node.
 
     Its parts are `integration`, `solver`, `loader`, `container`, `dofs`, `mass`, `forcefield` and
-    `correction`, and the children `CollisionModel` and `VisualModel` where it has their meshes.
+    `correction`, and, if it has their meshes, the children `CollisionModel` and `VisualModel`.
     """
 
     prefabParameters = [
@@ -54,16 +54,16 @@ class ElasticMaterialObject(Sofa.Prefab):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **values: Any) -> None:
         values = {FORMER.get(name, name): value for name, value in values.items()}
-        known = {"name", "parents", *(entry["name"] for entry in self.prefabParameters)}
-        if unknown := sorted(values.keys() - known - {"parent"}):
+        names = {"name", "parents", *(parameter["name"] for parameter in self.prefabParameters)}
+        if unknown := sorted(values.keys() - names - {"parent"}):
             Sofa.msg_warning(
                 "ElasticMaterialObject",
-                f"{', '.join(unknown)} has no effect. It takes: {', '.join(sorted(known))}.",
+                f"{', '.join(unknown)} has no effect. It takes: {', '.join(sorted(names))}.",
             )
         Sofa.Prefab.__init__(self, *args, **values)
 
     def init(self) -> None:
-        """Build it."""
+        """Add the parts of the object."""
         if not self.solverName.value:
             self.integration = self.addObject("EulerImplicitSolver", name="integration")
             self.solver = self.addObject(
@@ -79,7 +79,7 @@ class ElasticMaterialObject(Sofa.Prefab):  # type: ignore[misc]
             ),
             name="loader",
             filename=file,
-            **self._placed(),
+            **self._mesh_transform(),
         )
         self.container = self.addObject(
             "TetrahedronSetTopologyContainer",
@@ -99,20 +99,20 @@ class ElasticMaterialObject(Sofa.Prefab):  # type: ignore[misc]
         )
         if self.withConstrain.value:
             self.correction = self.addObject("LinearSolverConstraintCorrection", name="correction")
-        placed = self._placed()
-        scale = placed.pop("scale3d")
+        transform = self._mesh_transform()
+        scale = transform.pop("scale3d")
         if self.collisionMesh.value:
             CollisionMesh(
-                self, self.collisionMesh.value, name="CollisionModel", scale=scale, **placed
+                self, self.collisionMesh.value, name="CollisionModel", scale=scale, **transform
             )
         if self.surfaceMeshFileName.value:
             color = list(self.surfaceColor.value)
-            self.addVisualModel(self.surfaceMeshFileName.value, color, scale=scale, **placed)
+            self.addVisualModel(self.surfaceMeshFileName.value, color, scale=scale, **transform)
 
-    def _placed(self) -> dict[str, list[float]]:
-        """Where a mesh is put."""
+    def _mesh_transform(self) -> dict[str, list[float]]:
+        """Return the transform of the meshes."""
         names = {"rotation": "rotation", "translation": "translation", "scale3d": "scale"}
-        return {name: list(self.findData(own).value) for name, own in names.items()}
+        return {name: list(self.findData(parameter).value) for name, parameter in names.items()}
 
     def addVisualModel(
         self,

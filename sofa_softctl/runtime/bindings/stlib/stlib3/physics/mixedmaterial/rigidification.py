@@ -19,22 +19,22 @@ def Rigidify(
     """Make parts of a deformable object rigid.
 
     The object's points then follow the free points in `DeformableParts` and the rigid bodies in
-    `RigidParts`, with their points in `RigidParts.RigidifiedParticules`. It hangs below both, and
-    loses the solvers that it has; solvers above the new node move it.
+    `RigidParts`, with their points in `RigidParts.RigidifiedParticules`. It becomes a
+    child of both without its solvers; solvers above the new node move it.
 
     Args:
         targetObject: Node to which the new node is added.
         sourceObject: Node of the object, with `container` and `dofs`.
-        groupIndices: Numbers of the points of each rigid body.
-        frames: Of each body: angles [degree] or a quaternion; before them its place, which is the
-            mean of its points otherwise. No turn by default.
-        name: Of the new node; that of the object by default.
+        groupIndices: Indices of the points of each rigid body.
+        frames: Frame of each body: angles [degree] or a quaternion, preceded by the position if it
+            is not the mean of its points. No rotation by default.
+        name: Name of the new node; by default the object's name.
 
     Returns:
         The new node.
 
     Raises:
-        ValueError: not one frame for each body, or a frame of another size.
+        ValueError: The number of frames or the size of a frame is wrong.
     """
     frames = [[0.0, 0.0, 0.0]] * len(groupIndices) if frames is None else frames
     if len(frames) != len(groupIndices):
@@ -78,9 +78,9 @@ def Rigidify(
         output=sourceObject.dofs.getLinkPath(),
         indexPairs=_pairs(len(points), free, rigid),
     )
-    # Followed now where they lead: the paths change when the nodes are attached elsewhere.
-    same = sourceObject.getRoot() == targetObject.getRoot()
-    for link in ("input", "output") if same else ("output",):
+    # Resolve the links now: the paths change when the nodes are attached elsewhere.
+    is_same_graph = sourceObject.getRoot() == targetObject.getRoot()
+    for link in ("input", "output") if is_same_graph else ("output",):
         mapping.findLink(link).getLinkedBase()
     particles.addChild(sourceObject)
     deformable.addChild(sourceObject)
@@ -88,24 +88,25 @@ def Rigidify(
 
 
 def _body(frame: Sequence[float], points: numpy.ndarray) -> list[float]:
-    """Place and quaternion of a rigid body."""
+    """Return position and quaternion of a rigid body."""
     if len(frame) not in (3, 4, 6, 7):
         raise ValueError(
             "A frame of Rigidify has three angles or a quaternion, and before them three "
             f"coordinates or none; got {list(frame)}."
         )
-    has_place = len(frame) > 4
-    turn = list(frame[3:] if has_place else frame)
+    has_position = len(frame) > 4
+    rotation = list(frame[3:] if has_position else frame)
     middle = points.mean(axis=0).tolist() if len(points) else [0.0, 0.0, 0.0]
-    place = list(frame[:3]) if has_place else middle
-    quaternion = Quat.createFromEuler(turn, inDegree=True).tolist() if len(turn) == 3 else turn
-    return [float(number) for number in (*place, *quaternion)]
+    position = list(frame[:3]) if has_position else middle
+    if len(rotation) == 3:
+        rotation = Quat.createFromEuler(rotation, inDegree=True).tolist()
+    return [float(number) for number in (*position, *rotation)]
 
 
 def _pairs(count: int, free: list[int], rigid: list[int]) -> list[int]:
-    """Of each point: 0 for a free one and 1 for one of a body, and its number among these."""
+    """Return for each point 0 if it is free, 1 if it is rigid, and its index among these."""
     pairs = numpy.zeros((count, 2), int)
     pairs[free, 1] = numpy.arange(len(free))
-    for number, point in enumerate(rigid):  # the last one counts where bodies share a point
+    for number, point in enumerate(rigid):  # the last body counts if bodies share a point
         pairs[point] = (1, number)
-    return [int(entry) for entry in pairs.ravel()]
+    return [int(value) for value in pairs.ravel()]

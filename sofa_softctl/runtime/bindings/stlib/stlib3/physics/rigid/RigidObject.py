@@ -1,4 +1,4 @@
-"""A rigid object with a surface mesh."""
+"""Rigid object with a surface mesh."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MODELS = ("TriangleCollisionModel", "LineCollisionModel", "PointCollisionModel")
 
 
 class Correction(Sofa.Core.Controller):  # type: ignore[misc]
-    """Adds the constraint correction that its node lacks, when the scene starts."""
+    """Controller that adds a missing constraint correction to its node at the start."""
 
     def __init__(self, *args: Any, **values: Any) -> None:
         Sofa.Core.Controller.__init__(self, *args, **values)
         self.listening = False
 
     def init(self) -> None:
-        """Add it where constraints are solved, and nobody corrects the node yet."""
+        """Add the correction if constraints are solved and the node has none."""
         node = self.getContext()
         if _has(node.getRoot(), "FreeMotionAnimationLoop") and not _is_corrected(node):
             node.addObject("UncoupledConstraintCorrection").init()
@@ -28,14 +28,14 @@ class Correction(Sofa.Core.Controller):  # type: ignore[misc]
 def _is_corrected(node: Any) -> bool:
     above = list(node.parents)
     while above:
-        if _has(above[0], "GenericConstraintCorrection"):  # of all solvers below it
+        if _has(above[0], "GenericConstraintCorrection"):  # it corrects all solvers below it
             return True
         above = [*above[1:], *above[0].parents]
     return _has(node, "ConstraintCorrection")
 
 
 def _has(node: Any, ending: str) -> bool:
-    return any(entry.getClassName().endswith(ending) for entry in node.objects)
+    return any(item.getClassName().endswith(ending) for item in node.objects)
 
 
 def RigidObject(
@@ -52,25 +52,25 @@ def RigidObject(
     isAStaticObject: bool = False,
     parent: Any = None,
 ) -> Any:
-    """A node with a rigid body, and its surface that collides and is shown.
+    """Return a node with a rigid body, and its surface that collides and is shown.
 
-    Where the scene has a FreeMotionAnimationLoop, it gets an UncoupledConstraintCorrection unless
-    it has a correction when the scene starts: without one, no body moves under that loop. (The
-    original promises one, and adds none.)
+    If the scene has a FreeMotionAnimationLoop, it gets an UncoupledConstraintCorrection unless it
+    has a correction when the scene starts: without it no body moves under that loop. (The
+    original promises a correction, but adds none.)
 
     Args:
-        name: Of the node.
-        surfaceMeshFileName: Mesh, .obj; without one there is neither collision nor what is shown,
+        name: Name of the node.
+        surfaceMeshFileName: Mesh, .obj; without it there is neither a collision nor a visual model
             until `node.addCollisionModel(file)` and `node.addVisualModel(file)`.
-        translation: Place [length].
+        translation: Position [length].
         rotation: Angles about x, y and z [degree].
         uniformScale: Scale of the mesh.
-        totalMass: [mass].
-        volume: [length^3].
-        inertiaMatrix: About its middle, over the mass [length^2].
+        totalMass: Mass [mass].
+        volume: Volume [length^3].
+        inertiaMatrix: Inertia about the centre divided by the mass [length^2].
         color: Red, green, blue and opacity, 0 to 1.
-        collisionGroup: Number or numbers; surfaces with one in common do not collide.
-        isAStaticObject: It does not move, and has no solvers.
+        collisionGroup: Number or numbers; surfaces with a common number do not collide.
+        isAStaticObject: The object does not move and has no solvers.
         parent: Node to which it is added.
 
     Returns:

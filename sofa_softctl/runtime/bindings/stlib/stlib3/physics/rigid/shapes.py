@@ -1,7 +1,7 @@
 """Rigid cubes, spheres and floors.
 
-Their meshes are 'mesh/cube.obj', 'mesh/ball.obj' and 'mesh/floor.obj', which SOFA brings. Where it
-is not there the runtime makes the cube, and ball and floor of this package have the same points.
+Their meshes are SOFA's 'mesh/cube.obj', 'mesh/ball.obj' and 'mesh/floor.obj'. Without SOFA the
+runtime computes the cube, and ball and floor of this package have the same points.
 """
 
 from __future__ import annotations
