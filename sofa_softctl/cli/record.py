@@ -79,5 +79,5 @@ def _export_pvd(record: Record, to: Path, every: int) -> None:
     from sofa_softctl.view.terminal.run import Terminal
 
     with Terminal().bar("Exporting", len(record.time)) as progress:
-        parts = export_pvd(record, to, every=every, progress=progress)
+        parts = export_pvd(record, to, interval=every, progress=progress)
     typer.echo(f"Parts, with a file for each step in {to.with_suffix('')}: {', '.join(parts)}")

@@ -82,7 +82,7 @@ def page(title: str, head: str, sections: Iterable[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         f"<h1>{escape(title)}</h1>\n{head}\n"
-        + "\n".join(one for one in sections if one)
+        + "\n".join(filter(None, sections))
         + "\n</main>\n</body>\n</html>\n"
     )
 

@@ -19,7 +19,7 @@ from sofa_softctl.view.pages import html
 from sofa_softctl.view.pages.run import ORDER
 from sofa_softctl.view.pages.svg import svg
 from sofa_softctl.view.plots.batch import (
-    MOST,
+    COLUMNS_MAX,
     Column,
     greatest,
     measure_column,
@@ -245,7 +245,7 @@ def _measures(found: Results) -> list[str]:
     columns = found.number_columns
     if not len(found.rows) or not columns:
         return []
-    parameters, left = parameter_columns(found)[:MOST], FIGURES
+    parameters, left = parameter_columns(found)[:COLUMNS_MAX], FIGURES
     sections = []
     for number, name in enumerate(columns[:MEASURES]):
         values, _ = measure_values(found, name)

@@ -90,10 +90,10 @@ class LearningTerminal(Terminal):
             raise SoftctlError("A movie is of a scene: this environment has none.")
         seen, _ = env.reset(seed=seed)
         camera, ended = Camera(env.session, path), False
-        camera.look()
+        camera.capture_frame()
         while not ended:
             seen, _, done, cut, _ = env.step(act(seen).astype(np.float32))
-            camera.look()
+            camera.capture_frame()
             ended = done or cut
         with self.bar("Rendering", 1) as advance:
             camera.save(progress=advance)
