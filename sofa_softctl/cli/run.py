@@ -177,9 +177,9 @@ def _check_record(path: Path | None) -> None:
 def _noted_dry_run() -> Iterator[None]:
     """Mark lines and recordings as those of a run in which no motor moves."""
     from sofa_softctl.bridge.dry_run import DRY_RUN, annotate_errors
-    from sofa_softctl.view.words import prefixed
+    from sofa_softctl.view.words import prefix_output
 
-    with prefixed(f"{DRY_RUN} | "), annotate_errors(DRY_RUN):
+    with prefix_output(f"{DRY_RUN} | "), annotate_errors(DRY_RUN):
         yield
 
 

@@ -75,7 +75,7 @@ def play(
     from sofa_softctl.record.record import read_record
     from sofa_softctl.units import Units
     from sofa_softctl.view.terminal.run import Terminal
-    from sofa_softctl.view.words import prefixed
+    from sofa_softctl.view.words import prefix_output
 
     check_outputs(reads=[record, config], record=to)
     if to is not None:
@@ -84,7 +84,7 @@ def play(
     show = Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
-        stack.enter_context(prefixed(words and f"{words} | "))
+        stack.enter_context(prefix_output(words and f"{words} | "))
         stack.enter_context(annotate_errors(words))
         robot = load_robot(config, plugin)
         declared = None if units is None else Units.parse(units)

@@ -14,7 +14,7 @@ from sofa_softctl.batch.execution.estimate import Estimate
 from sofa_softctl.batch.running import Repetition
 from sofa_softctl.batch.study.row import OK
 from sofa_softctl.batch.table.results import Results
-from sofa_softctl.view.words import plain
+from sofa_softctl.view.words import format_value
 
 WORST = 5
 """Runs that are listed as the worst."""
@@ -93,7 +93,9 @@ def _worst(found: Results, column: str) -> Table:
         told = row["status"] if row["status"] != OK or not row["verdict"] else row["verdict"]
         shown = [values[place], *(row[name] for name in found.parameters)]
         shown += [f"movies/{movie.name}" if movie.exists() else ""] * filmed
-        table.add_row(str(row["index"]), row["run"], told, *(escape(plain(v)) for v in shown))
+        table.add_row(
+            str(row["index"]), row["run"], told, *(escape(format_value(v)) for v in shown)
+        )
     return table
 
 
@@ -108,7 +110,7 @@ def show_failures(found: Results) -> None:
     """Print every run that failed, with its parameters and the reason."""
     console = Console()
     for row in found.pick(np.flatnonzero(found.failed)):
-        values = ", ".join(f"{name}={plain(row[name])}" for name in found.parameters)
+        values = ", ".join(f"{name}={format_value(row[name])}" for name in found.parameters)
         told = row["status"] if row["status"] != OK else row["verdict"]
         text = f"{row['index']} {row['run']} {told} {values}: {row['reason'] or ''}"
         _line(console, text.rstrip(": "))
@@ -119,7 +121,7 @@ def show_row(row: Mapping[str, Any]) -> None:
     console = Console()
     for name, value in row.items():
         if value not in (None, "") and name not in ("traceback", "output"):
-            _line(console, f"{name}: {plain(value)}")
+            _line(console, f"{name}: {format_value(value)}")
     for name in ("output", "traceback"):
         if row.get(name):
             _line(console, f"{name}:\n{row[name].rstrip()}")

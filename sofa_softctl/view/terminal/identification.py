@@ -22,7 +22,7 @@ from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.pages.identification.next_motion import short_names
 from sofa_softctl.view.pages.identification.page import drawn, page
 from sofa_softctl.view.pages.identification.parameters import more_intervals
-from sofa_softctl.view.words import counted, interval_text, known, number
+from sofa_softctl.view.words import interval_text, is_informative, number, plural
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
@@ -153,7 +153,7 @@ def _parameters(report: Report) -> Table:
         + f"{escape(report.problem)}: {estimate.data:,} measured samples, RMS residual "
         f"{report.rms:.2f} deviations",
         caption=f"Intervals: {kind}, for a correct model. {estimate.method}, "
-        f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}"
+        f"{plural(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}"
         + (f"\n{MARK}: not to be trusted, for the reason above." if mark else ""),
         title_justify="left",
         caption_justify="left",
@@ -175,7 +175,9 @@ def _parameters(report: Report) -> Table:
             mark + escape(quantity(number(value, high - low), one.unit)),
             kept if held else mark + interval_text(low, high, value, one.start),
             *(mark * bool(cells[i]) + cells[i] for _, cells in others),
-            f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",
+            f"{100.0 * share:.0f} %"
+            if share > 0.0 and is_informative(low, high, value, one.start)
+            else "",
             f"{one.start:.4g}",
         )
     return table
@@ -183,7 +185,7 @@ def _parameters(report: Report) -> Table:
 
 def _causes(report: Report) -> Table:
     """Likeliest causes of what the model does not predict."""
-    tests = counted(len(report.causes.scores), "effect")
+    tests = plural(len(report.causes.scores), "effect")
     table = Table(
         title="What explains the data better, best first",
         caption=f"Of {tests} tested. Chance: that any fits so much better by noise alone.",

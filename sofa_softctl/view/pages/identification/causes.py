@@ -7,7 +7,7 @@ from html import escape
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.pages import html
-from sofa_softctl.view.words import counted
+from sofa_softctl.view.words import plural
 
 SHIFTED = 5
 """Most parameters whose shifts are shown."""
@@ -35,7 +35,7 @@ def causes(report: Report) -> str:
         for one in report.causes.found
     ]
     note = (
-        f"Of {counted(len(report.causes.scores), 'tested effect')}, and of columns that may be "
+        f"Of {plural(len(report.causes.scores), 'tested effect')}, and of columns that may be "
         "swapped or reversed where the fit is far from the data. Chance: that any fits so much "
         "better by noise alone. Explains: of the cost above that of noise. For each parameter its "
         "change if the cause is in the model, below it in half-widths of its interval."

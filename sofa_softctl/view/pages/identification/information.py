@@ -16,7 +16,7 @@ from sofa_softctl.identification.uncertainty.identifiability import Identifiabil
 from sofa_softctl.view.pages import html
 from sofa_softctl.view.pages.identification.style import BESIDE, BLUE, INK_ON_COLOR, labelled
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words import known
+from sofa_softctl.view.words import is_informative
 
 
 def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) -> str:
@@ -136,7 +136,7 @@ def _known(report: Report) -> np.ndarray:
     trust = report.trust
     starts = [one.start for one in report.estimate.parameters]
     rows = zip(trust.low, trust.high, report.estimate.rho, starts, strict=True)
-    return np.array([known(*map(float, row)) for row in rows])
+    return np.array([is_informative(*map(float, row)) for row in rows])
 
 
 def _identifiable(deviation: float) -> str:

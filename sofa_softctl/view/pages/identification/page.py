@@ -15,7 +15,7 @@ from sofa_softctl.view.pages.identification.next_motion import next_motion
 from sofa_softctl.view.pages.identification.parameters import discretisation, intervals, parameters
 from sofa_softctl.view.pages.identification.prediction import prediction
 from sofa_softctl.view.pages.identification.residuals import residuals
-from sofa_softctl.view.words import counted
+from sofa_softctl.view.words import plural
 
 
 def recordings(report: Report) -> str:
@@ -106,7 +106,7 @@ def _tiles(report: Report) -> str:
         + ("s" if len(estimate.fits) > 1 else ""),
         f"{report.rms:.2f} σ": "RMS residual of the fitted data " + _by_noise(report),
         f"{held_out:.2f} σ" if np.isfinite(held_out) else "–": "RMS residual of held-out data",
-        f"{estimate.seconds:.2g} s": counted(estimate.evaluations, "simulation"),
+        f"{estimate.seconds:.2g} s": plural(estimate.evaluations, "simulation"),
     }
     method = f"{estimate.method}.{drawn(report)}"
     return f'<p class="soft">{escape(method)}</p>{html.tiles(tiles.items())}'

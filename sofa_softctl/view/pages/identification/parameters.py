@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.view.pages import html
-from sofa_softctl.view.words import counted, interval_text, known, number
+from sofa_softctl.view.words import interval_text, is_informative, number, plural
 
 
 def parameters(report: Report) -> str:
@@ -53,7 +53,7 @@ def _note(report: Report) -> str:
 
 def _range(value: float, low: float, high: float, start: float) -> str:
     """The interval, the value and the start on one line."""
-    there = known(low, high, value, start)
+    there = is_informative(low, high, value, start)
     ends = [value, low, high, start] if there else [value, start]
     least, span = min(ends), max(max(ends) - min(ends), 1e-300)
 
@@ -125,7 +125,7 @@ def intervals(report: Report) -> str:
     )
     if made is not None:
         note += (
-            f" Refits: quantiles of {counted(len(made.found), 'estimate')} from data simulated at "
+            f" Refits: quantiles of {plural(len(made.found), 'estimate')} from data simulated at "
             f"the estimate with new noise; {len(made.failed)} failed, {made.seconds:.2g} s."
         )
     return html.section("Other intervals of 95 %", html.table(heads, rows), note)

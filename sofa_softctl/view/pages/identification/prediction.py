@@ -20,7 +20,7 @@ from sofa_softctl.identification.uncertainty.residual_analysis import far_from_z
 from sofa_softctl.view.pages import html
 from sofa_softctl.view.pages.identification.style import BLUE, DATA, ORANGE, SAMPLES
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words import counted
+from sofa_softctl.view.words import plural
 
 DOTS = {"marker": "o", "markersize": 2.2, "linestyle": "", "markeredgewidth": 0.0}
 
@@ -103,7 +103,7 @@ def prediction(report: Report) -> str:
     figures = [_figure(columns[n]) for n in shown]
     body = _share(report) + "".join(figures[:OPEN])
     if figures[OPEN:]:
-        body += html.folded(f"{len(figures) - OPEN} more channels", "".join(figures[OPEN:]))
+        body += html.details(f"{len(figures) - OPEN} more channels", "".join(figures[OPEN:]))
     return html.section("Measured and predicted", body + html.note(_note(report, columns, shown)))
 
 
@@ -142,7 +142,7 @@ def _note(report: Report, columns: Sequence[Column], shown: Sequence[int]) -> st
     if left or len(shown) > OPEN:
         text += (
             " Drawn: channels that noise does not explain, largest residuals first, and those that "
-            "move most" + (f"; {counted(left, 'more')} not drawn." if left else ".")
+            "move most" + (f"; {plural(left, 'more')} not drawn." if left else ".")
         )
     return text
 

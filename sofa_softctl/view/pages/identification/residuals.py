@@ -133,7 +133,7 @@ def residuals(report: Report) -> str:
     body += _windows(shown[:open_], labels[:open_])
     if rows[open_:]:
         inner = html.table(heads, rows[open_:]) + _windows(shown[open_:], labels[open_:])
-        body += html.folded(f"{len(rows) - open_} more channels, which noise explains", inner)
+        body += html.details(f"{len(rows) - open_} more channels, which noise explains", inner)
     body += html.figure(
         noise_figure(report.estimate.fits),
         "Distribution and autocorrelation of the residuals of the fitted data.",
