@@ -159,7 +159,7 @@ def plan(
             return
         watch = plan_tables.Watch(ready)
         line.update(watch)
-        found = correct_until_accepted(ready.plan(watch.steps.append), progress=watch.say)
+        found = correct_until_accepted(ready.plan(watch.steps.append), progress=watch.show_text)
         if file is not None and (found.status.executable or anyway):
             found.write(file, anyway=anyway)
     if as_json:

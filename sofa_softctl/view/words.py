@@ -12,7 +12,7 @@ import numpy as np
 
 
 def interval_text(low: float, high: float, value: float, start: float) -> str:
-    """Return an interval as text, or "not known alone" if it is not informative."""
+    """Return an interval as text, or words if it is not informative."""
     if not is_informative(low, high, value, start):
         return "not known alone"
     return f"{number(low, high - low)} to {number(high, high - low)}"

@@ -263,7 +263,7 @@ def identify(
                 progress=view.design_progress(progress),
             )
         if found.seconds > LONG:
-            terminal.note(f"{view.found_so_far(found)} Ctrl-C leaves out what follows.")
+            terminal.note(f"{view.estimate_text(found)} Ctrl-C leaves out what follows.")
         more = _unless_stopped(
             terminal,
             "finer models and refits",

@@ -68,7 +68,7 @@ def _time_unit(model: Any) -> str:
 
 def save_coverage_plot(path: str | Path, library: Any) -> None:
     """Write a plot of the parameters of all entries, each against the next."""
-    p = np.array([entry.p for entry in library.entries])
+    p = np.array([motion.p for motion in library.entries])
     parameters = library.model.parameters
     pairs = [(k, (k + 1) % len(parameters)) for k in range(0, len(parameters), 2)]
     with new_figure(path, (3.4 * len(pairs) + 0.6, 3.6)) as figure:

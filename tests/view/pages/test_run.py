@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl import Session, read_record
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.view.pages import run
-from sofa_softctl.view.pages.run import SAMPLES, downsample_keep_extrema, findings_of
+from sofa_softctl.view.pages.run import SAMPLES_MAX, downsample_keep_extrema, findings_of
 from tests.view.pages.html_page import Page
 
 
@@ -141,7 +141,7 @@ def test_thinned_plots_keep_every_peak():
     values[1234, 0], values[7777, 1] = 50.0, -40.0
     values[5000:5100] = np.nan
     times, shown = downsample_keep_extrema(time, values)
-    assert len(times) == len(shown) <= SAMPLES + 2
+    assert len(times) == len(shown) <= SAMPLES_MAX + 2
     assert (np.diff(times) >= 0.0).all()
     assert (np.nanmax(shown), np.nanmin(shown)) == (50.0, -40.0)
     assert np.isnan(shown).any()
