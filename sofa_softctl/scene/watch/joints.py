@@ -84,15 +84,15 @@ class WatchedPull:
     """Largest changes of positions and of quaternions, of targets and nodes, shape (2, 2)."""
 
     def __post_init__(self) -> None:
-        self.start, self.travel = self._now(), np.zeros((2, 2))
+        self.start, self.travel = self._values(), np.zeros((2, 2))
 
-    def _now(self) -> np.ndarray:
+    def _values(self) -> np.ndarray:
         values = (self.state.rest_position.value, self.state.position.value)
         return np.array([np.asarray(x, dtype=float)[self.points] for x in values])
 
     def check(self, _time: float) -> None:
         """Look at the nodes, and at what they were pulled to some steps ago."""
-        change = np.abs(self._now() - self.start).max(axis=1, initial=0.0)
+        change = np.abs(self._values() - self.start).max(axis=1, initial=0.0)
         self.targets.append(change[0].copy())
         change[0] = self.targets[0] if len(self.targets) == self.targets.maxlen else 0.0
         parts = [change[:, :3].max(axis=1), change[:, 3:].max(axis=1, initial=0.0)]

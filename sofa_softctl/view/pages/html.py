@@ -122,7 +122,7 @@ def figure(svg: str, caption: str, *, wide: bool = False) -> str:
     return f"<figure{kind}>{svg}{text}</figure>"
 
 
-def doubted(number: str) -> str:
+def mark_untrusted(number: str) -> str:
     """Return a number, marked as not to be trusted."""
     return f'<span class="doubt" title="not to be trusted">\u2717\u202f{number}</span>'
 

@@ -54,9 +54,10 @@ def show_estimate(estimate: Any, *, as_json: bool) -> None:
         print(json.dumps(data, indent=2))
         return
     print(
-        f"From {estimate.tried} motions: {low:.0f} to {high:.0f} motions are expected, probably some "
-        f"{middle:.0f}, of {estimate.size / 1e3:.0f} kB each, in {_duration(estimate.seconds)} "
-        f"on workers like these. {estimate.infeasible:.1%} of tasks have no motion."
+        f"From {estimate.tried} motions: {low:.0f} to {high:.0f} motions are expected, probably "
+        f"some {middle:.0f}, of {estimate.size / 1e3:.0f} kB each, in "
+        f"{_duration(estimate.seconds)} on workers like these. {estimate.infeasible:.1%} of tasks "
+        "have no motion."
     )
 
 

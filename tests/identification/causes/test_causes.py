@@ -98,9 +98,9 @@ def test_numbers_without_a_unit_are_told_without_one():
 
 def test_what_the_data_could_not_show_is_said(models, capsys):
     made = reported(models.lag(1))
-    names = [one.name for one in made.causes.undetected_effects]
+    names = [one.name for one in made.causes.hidden]
     assert names[:2] == ["gain.tip", "gain.drive"] or names[:2] == ["gain.drive", "gain.tip"]
-    (told,) = [one.sentence for one in made.causes.undetected_effects if one.name == "gain.tip"]
+    (told,) = [one.sentence for one in made.causes.hidden if one.name == "gain.tip"]
     assert "shifts gain by the half-width of its interval" in told
     assert told.endswith("and cannot be seen in these data at any size.")
     show(made, None, quiet=False, as_json=False)
@@ -223,7 +223,7 @@ def test_a_with_recording_that_fails_loses_no_estimate(models):
     why = made.causes.untested["swapped columns"]
     assert why.startswith("with_recording of Broken gave no experiment (KeyError: 'drive')")
     assert made.causes.to_dict()["untested"]["swapped columns"] == why
-    assert f"Not tested: swapped columns. {why}" in unescape(shown_causes.hidden(made))
+    assert f"Not tested: swapped columns. {why}" in unescape(shown_causes.undetected_effects(made))
 
 
 TIME = np.linspace(0.0, 6.0, 241)

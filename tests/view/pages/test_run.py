@@ -46,7 +46,7 @@ def recorded(tmp_path):
 
 @pytest.mark.processes
 def test_a_page_has_everything_and_needs_no_other_file(record, monkeypatch):
-    monkeypatch.setattr(run, "_rendered", lambda *_: iter([(0, "AAAA"), (4, "BBBB")]))
+    monkeypatch.setattr(run, "_render_steps", lambda *_: iter([(0, "AAAA"), (4, "BBBB")]))
     text = run.page(record)
     page = Page(text)
     assert page.titles == [

@@ -24,7 +24,7 @@ def parameters(report: Report) -> str:
 
 def _row(report: Report, i: int) -> list[str]:
     estimate, trust = report.estimate, report.trust
-    p, mark = estimate.parameters[i], html.doubted if report.distrust else str
+    p, mark = estimate.parameters[i], html.mark_untrusted if report.distrust else str
     value, low, high = float(estimate.rho[i]), float(trust.low[i]), float(trust.high[i])
     reason = "fixed" if p.name in estimate.fixed else "not identifiable"
     is_held = p.name in estimate.held
