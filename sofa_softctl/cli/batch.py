@@ -88,7 +88,7 @@ def run(
         if estimate:
             stack.enter_context(stopping("Nothing was written."))
             executor, sources = stack.enter_context(study_workers(found, here, cluster))
-            there = Table(path / "rows").done()
+            there = Table(path / "rows").status_by_run()
             cost = cost_of(found, there, executor, check=sources is None)
             count = executor.count
             print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)

@@ -67,7 +67,7 @@ def score(
     if baseline and (surrogate or not isinstance(maker, SceneMaker)):
         raise UsageError("--baseline is for scene files, without --surrogate.")
     loaded.check_fits(interface_of(maker), maker.name)
-    env = maker.make()
+    env = maker.make_env()
     try:
         with show.bar("Episodes", episodes) as advance:
             scores = {"policy": play(env, loaded.shares, episodes, seed=seed, progress=advance)}

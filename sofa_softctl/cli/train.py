@@ -181,7 +181,7 @@ def _settings(
 
     from sofa_softctl.learning.training.settings import SCENES, Settings
 
-    given: dict[str, Any] = {} if maker.batched else dict(SCENES)
+    given: dict[str, Any] = {} if maker.is_vectorized else dict(SCENES)
     known = {field.name: field.type for field in fields(Settings)}
     for name, value in others.items():
         if name not in known or name == "layers":
@@ -229,7 +229,7 @@ def _scores(maker: Any, policy: Any, episodes: int, show: Any) -> dict[str, Any]
     if exact is not None:
         twins["the exact model"] = exact
     for name, twin_maker in twins.items():
-        env = twin_maker.make()
+        env = twin_maker.make_env()
         count = min(episodes, env.costly_episodes) if hasattr(env, "costly_episodes") else episodes
         with show.bar(f"Score in {name}", count) as advance:
             scores[name] = score(env, policy.shares, count, seed=FRESH, progress=advance)
