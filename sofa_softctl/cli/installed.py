@@ -36,9 +36,9 @@ def plugins(plugin: Plugin = None) -> None:
 
 @app.command()
 def doctor() -> None:
-    """Say which backend runs here, which versions, what is missing and how to get it.
+    """Show the backend that runs here, versions, and how to install what is missing.
 
-    Ends with status 1 when something is not as it should be.
+    Ends with status 1 if there are faults.
     """
     from sofa_softctl.scene.backend import doctor as diagnosis
     from sofa_softctl.view.terminal import info as tables

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sofa_softctl.cli.files import exit_is_an_error, load_plugins, open_session
-from sofa_softctl.cli.options import Plugin, Quiet, Set, stopping
+from sofa_softctl.cli.options import Plugin, Quiet, Set, note_stop
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError, UsageError
 
@@ -40,7 +40,7 @@ def warmup(
         if set_ or plugin:
             raise UsageError("--set and --plugin are for scenes: name one, 'softctl warmup SCENE'.")
         try:
-            with stopping("What was compiled is kept: the same command goes on with it."):
+            with note_stop("What was compiled is kept: the same command goes on with it."):
                 ready, new, total = AHEAD.compile_all()
         except OSError as error:
             raise SoftctlError(
