@@ -144,7 +144,7 @@ def test_rates_hold_within_a_decision(task):
     env.step(np.array([[80.0, 80.0]]))
     robots = task.robots(env.state)
     assert robots.applied[0] == pytest.approx([8.0, 8.0], rel=1e-12)
-    assert robots.asked[0].tolist() == [80.0, 80.0]
+    assert robots.requested[0].tolist() == [80.0, 80.0]
 
 
 def test_a_robot_beyond_the_range_of_its_map_is_lost(task):

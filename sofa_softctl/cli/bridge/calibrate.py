@@ -145,7 +145,7 @@ def _calibrate(
     actuator = robot.actuators[index]
     old = calibrations[actuator.name]
     while True:
-        calibrations[actuator.name] = _ask(dialogue, robot, index, old)
+        calibrations[actuator.name] = _query(dialogue, robot, index, old)
         try:
             changed_text(robot, _changes(calibrations, calibrations_of(robot)))
             return
@@ -156,7 +156,7 @@ def _calibrate(
                 return
 
 
-def _ask(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -> Calibration:
+def _query(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -> Calibration:
     from sofa_softctl.bridge.calibration import QUESTIONS, recalibrate
 
     actuator, hand = robot.actuators[index], dialogue.hand

@@ -68,7 +68,7 @@ class Robots(NamedTuple):
     """Coordinates a step earlier [-], shape (m, d)."""
     applied: np.ndarray
     """Tensions of the driven lines [force], shape (m, n_a)."""
-    asked: np.ndarray
+    requested: np.ndarray
     """Requested tensions of the driven lines [force], shape (m, n_a)."""
     points: np.ndarray
     """Points that SURROGATE names [length], shape (m, 3 p)."""
@@ -323,7 +323,7 @@ class LineTask(BatchTask):
         episode, limits = self._episode, self.task.limits
         episode.decisions = int(robot.decisions[0])
         episode.now = (limits.settle + episode.decisions * limits.hold) * self._dt
-        episode.action = robot.asked.copy()
+        episode.action = robot.requested.copy()
         start = 0
         for path, number in self.watched:
             rows = slice(start, start + 3 * number)

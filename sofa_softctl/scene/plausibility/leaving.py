@@ -124,8 +124,8 @@ def _fixes(kind: str) -> bool:
 
 def _is_free(body: Body) -> bool:
     """Return True if at most contacts keep a body from falling."""
-    others = [e for e in body.entries if "CollisionModel" not in e.getClassName()]
-    return bool(body.masses) and all(leaves_free(component, body, set()) for component in others)
+    remaining = [e for e in body.entries if "CollisionModel" not in e.getClassName()]
+    return bool(body.masses) and all(leaves_free(component, body, set()) for component in remaining)
 
 
 def _behind_plane(plane: Any, size: float) -> Iterator[StartWarning]:
