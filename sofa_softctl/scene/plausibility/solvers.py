@@ -144,7 +144,6 @@ def _doubles(body: Body) -> Iterator[StartWarning]:
 
 
 def _total_mass(item: Any) -> float:
-    """Return the mass that a component gives, or 0."""
     total = item.findData("totalMass")
     return 0.0 if total is None else float(total.value)
 

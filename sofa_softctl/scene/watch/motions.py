@@ -64,7 +64,6 @@ def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
 
 
 def _only_start(component: Any, run: float, dt: float) -> Iterator[str]:
-    """Name a component that writes a file only at the start of a run."""
     period, step_interval = (
         component.findData("period"),
         component.findData("exportEveryNumberOfSteps"),

@@ -178,7 +178,6 @@ def _hinges(pairs: NodePairs) -> Iterator[StartWarning]:
 
 
 def _is_joined_again(pairs: NodePairs) -> bool:
-    """Return True if another joint joins the same states."""
     paths = {state.getPathName() for state in pairs.states}
     node = pairs.component.getContext()
     joints = (pairs_of(joint, node) for joint in node.objects)

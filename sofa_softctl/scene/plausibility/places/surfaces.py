@@ -116,7 +116,6 @@ def _centroid(x: np.ndarray, skin: Skin) -> np.ndarray:
 
 
 def _open_chamber(cavity: Any, x: np.ndarray) -> list[StartWarning]:
-    """Warn of a cavity with an open surface."""
     if cavity.findData("volumeGrowth") is None:
         return []
     skin = surface_of(cavity, x)
