@@ -28,7 +28,7 @@ def warmup(
     plugin: Plugin = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compile kernels now, on all cores, so that first runs start at once.
+    """Compile kernels now, on all cores, so that first runs start immediately.
 
     Compiled kernels are kept in a folder of the user, or in SOFTCTL_KERNEL_CACHE. Without SCENE,
     what the scenes of this package call is compiled; kernels that are there already are kept.

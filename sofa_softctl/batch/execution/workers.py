@@ -45,7 +45,7 @@ def bitwise_key(value: Any) -> Any:
     if isinstance(value, list):
         return [bitwise_key(item) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return value or None  # no text is as good as an empty one
+        return value or None  # a missing text equals an empty one
     return struct.pack("<d", value)
 
 

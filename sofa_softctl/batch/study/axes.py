@@ -62,7 +62,7 @@ class Range:
     low: float | Sequence[float]
     """A number, or the entries of a vector, shape (size,)."""
     high: float | Sequence[float]
-    """Likewise; above `low`."""
+    """A number, or the entries of a vector, above `low`."""
     count: int | None = None
     """Values in a grid or a list; samples need none."""
     log: bool = False
@@ -104,7 +104,7 @@ class Normal:
     mean: float | Sequence[float]
     """A number, or the entries of a vector, shape (size,)."""
     deviation: float | Sequence[float]
-    """Standard deviation, likewise."""
+    """Standard deviation of each number, shape (size,)."""
 
     @property
     def size(self) -> int:

@@ -219,9 +219,9 @@ def read_results(path: Path) -> Results:
     """
     about = read_about(path)
     if not about:
-        beside = path.with_suffix(SUFFIX)
+        sibling = path.with_suffix(SUFFIX)
         reason = "it is a folder without about.json" if path.is_dir() else "there is no such folder"
-        hint = f" Did you mean '{beside}'?" if beside != path and beside.is_dir() else ""
+        hint = f" Did you mean '{sibling}'?" if sibling != path and sibling.is_dir() else ""
         raise StudyError(
             f"'{path}' is no folder of a study: {reason}.{hint} softctl batch run makes one."
         )

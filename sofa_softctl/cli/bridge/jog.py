@@ -48,7 +48,7 @@ def jog(
     """Move one actuator by hand, slowly and within its limits; then it goes back to rest.
 
     By keys, or once with --by or --to. The other actuators stay where they are. Ctrl-C and
-    space stop all motors at once.
+    space stop all motors immediately.
     """
     from sofa_softctl.bridge.hand import hand_on, slow_robot
 

@@ -1,4 +1,4 @@
-"""A scene's task on the map of its equilibria, many robots at once."""
+"""A scene's task on the map of its equilibria, for many robots simultaneously."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def _long_keys(controller: Any) -> Iterator[str]:
 
 
 def _is_mentioned(kind: type, name: str) -> bool:
-    """Return True if the code beside a class calls its method, or hands it on."""
+    """Return True if the module of a class calls its method, or passes it on."""
     try:
         text = inspect.getsource(sys.modules[kind.__module__])
     except (KeyError, OSError, TypeError):

@@ -13,7 +13,7 @@ from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
 from sofa_softctl.units import Units
 
 RESIDUAL_RATIO_MAX = 0.5
-"""Tolerance of conjugate gradients above which hardly an iteration is needed [-]."""
+"""Tolerance of conjugate gradients above which few iterations are done [-]."""
 TOLERANCE_RATIO_MAX = 0.015
 """Tolerance of a constraint solver by the size of the smallest body, above which gaps stay open."""
 DAMPING_MAX = 10.0

@@ -36,7 +36,7 @@ def set_strict(strict: bool) -> None:
 def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
     """Raise the warnings of the block as one error.
 
-    What the embedded runtime complains of, such as an unknown Data, raises at once. The rest
+    Complaints of the embedded runtime, such as an unknown Data, raise immediately. The rest
     becomes one error, at the end: every message of `Sofa.msg_warning`, msg_deprecated and
     msg_error, whoever sends it, and Python's warnings. Nothing is printed besides, except by SOFA.
 

@@ -116,7 +116,7 @@ def _ask_for_dt(drive: Drive) -> str:
 
 
 def _swelling_fault(drive: Drive) -> str:
-    """Return a sentence if a pressure that the material hardly bears blows a chamber up."""
+    """Return a sentence if a pressure above the strength of the material inflates a chamber."""
     value, growth = drive.value_max, drive.travel / (drive.at_rest or np.inf)
     bearable, factor = drive.settings.swelling_ratio * stiffness_of(drive.component), drive.factor()
     if drive.kind.quantity != "pressure" or not drive.is_effort or not factor:

@@ -183,7 +183,7 @@ class WatchedEffector:
 
 
 class StillGoals:
-    """Goals that stay through a run, and targets that move beside them, which nothing follows."""
+    """Goals that stay through a run, and targets that move without being followed."""
 
     def __init__(self, root: Any) -> None:
         self._targets = [

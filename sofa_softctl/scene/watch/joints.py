@@ -99,7 +99,7 @@ class WatchedPull:
         self.travel = np.maximum(self.travel, np.transpose(parts))
 
     def texts(self) -> Iterator[str]:
-        """Return a sentence if the target moved, and the nodes hardly."""
+        """Return a sentence if the target moved, but the nodes did not follow."""
         thresholds = (1e-3 * body_size(self.component.getContext()), TURN_MIN)
         for k, (target, followed) in enumerate(self.travel.T):
             if target > thresholds[k] and followed < FOLLOWING_RATIO_MIN * target:

@@ -26,7 +26,7 @@ from sofa_softctl.scene.plausibility.bodies import (
 )
 
 LATE_RATIO = 100.0
-"""Last time of a motion by the time of a run, above which it has hardly begun [-]."""
+"""Last time of a motion by the time of a run, above which only its beginning is done [-]."""
 MOTION_RATIO_MAX = 0.25
 """Mean motion of nodes by the size of their body, above which a force may be too large [-]."""
 LONG_RUN_STEPS = 100

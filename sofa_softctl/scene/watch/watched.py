@@ -185,7 +185,7 @@ class SceneWatch:
             watch.check(time)
 
     def texts(self) -> list[str]:
-        """Return sentences on what is wrong so far."""
+        """Return sentences on the faults of the run."""
         tolerance = self._settings.displacement_tolerance
         texts = [
             *(text for drive in self._drives for text in drive_faults(drive, tolerance)),

@@ -18,7 +18,7 @@ FOLD_OFFSET_MAX = 0.1
 """Offset of a piece of a cable from the piece before, by its length, up to which it lies on it."""
 FOLD_LENGTH_RATIO_MAX = 0.9
 """Length of a piece that runs back over the one before, by that one's; a tendon that returns
-beside itself has points beside each other, and 1 [-]."""
+next to itself has points next to each other, and 1 [-]."""
 ON_LINE_COSINE_MIN = 0.5
 """Cosine of the angle between two pieces of a line above which the line continues [-]."""
 USERS_OF_POINTS = ("indices", "points", "triangles", "edges")

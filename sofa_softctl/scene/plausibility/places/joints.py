@@ -181,8 +181,8 @@ def _is_joined_again(pairs: NodePairs) -> bool:
     paths = {state.getPathName() for state in pairs.states}
     node = pairs.component.getContext()
     joints = (pairs_of(joint, node) for joint in node.objects)
-    alike = [p for p in joints if p and {state.getPathName() for state in p.states} == paths]
-    return len(alike) > 1
+    duplicates = [p for p in joints if p and {state.getPathName() for state in p.states} == paths]
+    return len(duplicates) > 1
 
 
 def _state_of(joint: Any, node: Any) -> Any:

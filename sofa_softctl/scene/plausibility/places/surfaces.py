@@ -1,4 +1,4 @@
-"""Surfaces beside the body that they belong to, and chambers that are open or misplaced."""
+"""Misplaced surfaces of bodies, and chambers that are open or misplaced."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OFF_BOUNDARY_FRACTION_MAX = 0.1
 _LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]) / 4.0
 """Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
 SHAPE_TOLERANCE = 0.02
-"""Difference of two boxes by their size, or of two volumes by them, up to which they are alike."""
+"""Relative difference of two boxes or volumes up to which they are the same [-]."""
 OFFSET_MIN = 0.03
 """Distance between the centres of a body and of a surface of its shape, by its size, above which
 the surface is misplaced [-]."""

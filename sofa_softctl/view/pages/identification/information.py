@@ -40,7 +40,9 @@ def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) 
         matrix.tick_params(length=0)
         _ellipses(plane, trust, [axis_label(p) for p in parameters], np.flatnonzero(is_finite), C)
 
-    alt = f"Correlation of the errors of {', '.join(names)}; 95 % region of the most alike pair."
+    alt = (
+        f"Correlation of the errors of {', '.join(names)}; 95 % region of the most correlated pair."
+    )
     return svg(9.2, max(2.9, 0.9 + 0.32 * len(names)), draw, alt)
 
 
@@ -93,7 +95,7 @@ def _ellipses(
     axes.plot(*middle, "+", color=GRAY)
     axes.set_xlabel(labels[i])
     axes.set_ylabel(labels[j])
-    axes.set_title("95 % region of the pair most alike", fontsize=8.5, color=GRAY)
+    axes.set_title("95 % region of the most correlated pair", fontsize=8.5, color=GRAY)
     axes.legend(**BESIDE)
 
 

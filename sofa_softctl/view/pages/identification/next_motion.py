@@ -51,11 +51,11 @@ def draw_motion(figure: Figure, design: Design) -> None:
         )
         axes.set_ylabel(f"{limit.name}\n[{limit.unit}]")
     for axes, unit in zip(panels[len(inputs) :], units, strict=True):
-        alike = [k for k, channel in enumerate(design.channels) if channel.unit == unit]
-        for k, color in zip(alike[:LINES_MAX], (ORANGE, *PALETTE[1:]), strict=False):
+        indices = [k for k, channel in enumerate(design.channels) if channel.unit == unit]
+        for k, color in zip(indices[:LINES_MAX], (ORANGE, *PALETTE[1:]), strict=False):
             name = f"{design.channels[k].name}, predicted"
             axes.plot(t, design.outputs[thin, k], color=color, linewidth=1.2, label=name)
-        names = design.channels[alike[0]].name if len(alike) == 1 else "predicted"
+        names = design.channels[indices[0]].name if len(indices) == 1 else "predicted"
         axes.set_ylabel(f"{names}\n[{unit}]")
     for axes in panels:
         axes.legend(**BESIDE)

@@ -15,7 +15,7 @@ INK_ON_COLOR = "#20262c"
 SAMPLES_MAX = 1500
 """Maximum number of samples in a plot."""
 BESIDE: dict[str, Any] = {"fontsize": 7.5, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-"""Options of a legend beside the axes."""
+"""Options of a legend next to the axes."""
 
 
 def axis_label(parameter: Parameter) -> str:
