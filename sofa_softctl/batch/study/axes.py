@@ -34,7 +34,7 @@ class Axis(Protocol):
         """
 
     def at(self, u: np.ndarray) -> list[Value]:
-        """The n values at quantiles u in [0, 1), shape (n, size)."""
+        """Return the n values at quantiles u in [0, 1), shape (n, size)."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Range:
         return self.at(np.column_stack([steps] * self.size))
 
     def at(self, u: np.ndarray) -> list[Value]:
-        """The n values at quantiles u in [0, 1), shape (n, size)."""
+        """Return the n values at quantiles u in [0, 1), shape (n, size)."""
         low, high = (np.array(above, dtype=float) for above in (self.low, self.high))
         above = high + 1.0 if self.whole else high  # each whole number as often
         u = u.reshape(-1, *low.shape)

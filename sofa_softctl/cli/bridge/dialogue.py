@@ -139,7 +139,7 @@ def stop_key(stop: Callable[[], None]) -> Iterator[bool]:
 
 @contextmanager
 def space_stops(hand: ManualControl) -> Iterator[None]:
-    """Space stops a robot that is moved by hand while this is open.
+    """Stop a robot that is moved by hand if space is pressed in the block.
 
     Raises:
         typer.Exit: It was stopped so.

@@ -40,7 +40,7 @@ def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
 
 
 def fixed_nodes(node: Any) -> set[int]:
-    """Numbers of the nodes that components of a node fix."""
+    """Return the numbers of the nodes that components of a node fix."""
     fixed: set[int] = set()
     for component in node.objects:
         if component.getClassName() in FIXED:

@@ -92,7 +92,7 @@ def _idle_frames(body: Body) -> Iterator[StartWarning]:
 
 
 def _surfaces(body: Body) -> Iterator[RigidSurface]:
-    """The surfaces that follow a body."""
+    """Yield the surfaces that follow a body."""
     for node in nodes_of(body.node):
         mapping = node.getMechanicalMapping()
         if mapping is None or mapping.getClassName() != "RigidMapping":

@@ -61,7 +61,7 @@ class WatchedEffector:
         )  # along directions that do not count: travel of the goal, distance
 
     def _distance(self) -> float:
-        """Distance to the goal along the directions that count [length]."""
+        """Return the distance to the goal along the directions that count [length]."""
         difference, _, directions, use = self._difference()
         return float(np.linalg.norm(difference @ directions[use].T, axis=1).max(initial=0.0))
 

@@ -134,7 +134,7 @@ def watched_joints(root: Any) -> list[WatchedJoint | WatchedPull]:
 
 
 def _pulls(component: Any, body: Body | None) -> Iterator[WatchedPull]:
-    """A watch on springs to rest positions, which a script may move."""
+    """Return the watch on springs to rest positions, which a script may move."""
     if body is None or pairs_of(component, body.node) is not None:
         return
     count, shape = body.count, np.shape(body.state.rest_position.value)
@@ -155,7 +155,7 @@ def _limit(pairs: NodePairs) -> float:
 
 
 def _springs(springs: Any, body: Body | None, gravity: float) -> Iterator[WatchedJoint]:
-    """A watch on springs that are too soft to carry the weight of a body that nothing fixes."""
+    """Return the watch on springs too soft to carry the weight of a free body."""
     if body is None or np.shape(body.state.position.value)[1] < 3 or not body.size > 0.0:
         return
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
