@@ -269,7 +269,7 @@ def test_data_that_a_component_read_before_are_taken_over_or_refused(tmp_path, w
     heights = found.numbers("height").reshape(3, 2)
     assert (heights[:, 1] > heights[:, 0]).all() and np.ptp(heights[:, 0]) < 1e-9
     text = text.replace("TetrahedronFEMForceField.youngModulus", "mesh.position")
-    with pytest.raises(StudyError, match="'body/mesh.position' is read at the start alone"):
+    with pytest.raises(StudyError, match="'body/mesh.position' is read only at the start"):
         done(written(tmp_path, text, "other"), workers, "other.study")
 
 
