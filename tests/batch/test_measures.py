@@ -138,7 +138,7 @@ def test_a_parameter_that_changes_nothing_is_named(tmp_path, workers, capsys):
     found = done(path, workers)
     assert found.idle_parameters() == ["idle"]
     show_results(found)
-    assert "Runs that differ in 'idle' alone are equal: no measure shows it." in (
+    assert "Runs that differ only in 'idle' are equal: no measure shows it." in (
         capsys.readouterr().out
     )
     path.write_text(

@@ -43,7 +43,7 @@ def test_rows_are_the_same_with_one_worker(plain):
 
 def test_rows_are_the_same_in_a_study_that_is_continued(plain, workers):
     path, found = plain
-    assert len(done(path, workers, "part.study", most=4).rows) == 4
+    assert len(done(path, workers, "part.study", count_max=4).rows) == 4
     assert same_bits(done(path, workers, "part.study")) == same_bits(found)
 
 

@@ -178,7 +178,7 @@ def text_in_memory(episode):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"randomize": {"damping": (0.0, 1.0)}}, "draws damping anew"),
+        ({"randomize": {"damping": (0.0, 1.0)}}, "draws damping again"),
         (
             {"observation": [Observation("all", "/strip/dofs.position", -1.0, 1.0)]},
             f"not known on a surrogate, which has {TIP}.position, {TIP}.velocity",
