@@ -26,7 +26,7 @@ def components(
 
 @app.command()
 def plugins(plugin: Plugin = None) -> None:
-    """List the plugins and what they bring: controllers, QP solvers, components."""
+    """List the plugins and what they register: controllers, QP solvers, components."""
     from sofa_softctl.plugins import plugins as found
     from sofa_softctl.view.terminal import info as tables
 

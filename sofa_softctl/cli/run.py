@@ -89,7 +89,7 @@ def run(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scene: follow the goal, and say how well that went.
+    """Run a scene: follow the goal, and report the result.
 
     Ctrl-C, SIGTERM and SIGHUP end it after the present step: what was done is recorded, drawn and
     shown.

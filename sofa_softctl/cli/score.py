@@ -51,7 +51,7 @@ def score(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Play episodes with a policy, and say what they brought."""
+    """Play episodes with a policy, and print the scores."""
     from sofa_softctl.learning.environments.named import SceneMaker, interface_of
     from sofa_softctl.learning.measuring.scores import score as play
     from sofa_softctl.learning.measuring.scores import score_baseline
