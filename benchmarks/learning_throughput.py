@@ -39,7 +39,7 @@ import numpy as np
 from sofa_softctl.learning.environments.named import maker_of
 
 name, options, seed = json.loads(sys.argv[1])
-env = maker_of(name, **options).make()
+env = maker_of(name, **options).make_env()
 env.reset(seed=seed)
 
 
@@ -106,7 +106,7 @@ def measure_throughput(
     Raises:
         WorkerError: A process could not be started.
     """
-    vector = maker.vector(ROBOTS if maker.batched else workers, 0 if maker.batched else workers)
+    vector = maker.vector(*((ROBOTS, 0) if maker.is_vectorized else (workers, workers)))
     assert vector.metadata["autoreset_mode"] is SAME_STEP
     rates, others, starts = [], [], []
     try:
@@ -132,7 +132,7 @@ def measure_throughput(
 
 
 def _steps(maker: Maker) -> int:
-    env = maker.make()
+    env = maker.make_env()
     task = getattr(env, "task", None)
     limits = getattr(getattr(task, "task", task), "limits", None)
     env.close()

@@ -171,7 +171,7 @@ LEARNING = {"spot": spot}
 def hit(tip, beam_point):
     """Return the point of the plate on the ray from the tip through a point, and its distance.
 
-    The distance is relative to that of the two points: the spot moves faster by this factor.
+    The distance is relative to the distance of the two points: the spot moves faster by it.
     """
     distance = (PLATE - tip[2]) / (beam_point[2] - tip[2])
     return tip + distance * (beam_point - tip), distance

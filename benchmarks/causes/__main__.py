@@ -16,7 +16,7 @@ from sofa_softctl.base.executors.workers import check_workers
 from sofa_softctl.base.executors.workers import workers as processes
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Quiet, Workers, print_json, stopping
+from sofa_softctl.cli.options import Cluster, Json, Quiet, Workers, note_stop, print_json
 from sofa_softctl.view.terminal.run import Terminal
 
 
@@ -41,7 +41,7 @@ def causes(
     plants = tuple(case or PLANTS)
     count = sum(len(runs(name, 0)) for name in plants if name in PLANTS)
     bar = Terminal(quiet=quiet or as_json).bar("reports", count * seeds)
-    with stopping(resume_note(out)), processes(workers, cluster) as executor, bar as advance:
+    with note_stop(resume_note(out)), processes(workers, cluster) as executor, bar as advance:
         study = measure_causes(out, advance, plants=plants, seeds=range(seeds), executor=executor)
     if as_json:
         print_json(study.to_dict())

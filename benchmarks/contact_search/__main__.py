@@ -10,7 +10,7 @@ import typer
 from benchmarks.command import command_app, resume_note
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Quiet, Workers, print_json, stopping
+from sofa_softctl.cli.options import Cluster, Json, Quiet, Workers, note_stop, print_json
 
 
 def contact_search(
@@ -37,7 +37,7 @@ def contact_search(
     check_outputs(out=out)
     compared = ("auto", "pivoting", "exact") if strategies else ("auto",)
     bar = Terminal(quiet=quiet or as_json).bar("answers", problems * len(compared))
-    with stopping(resume_note(out)), processes(workers, cluster) as executor, bar as advance:
+    with note_stop(resume_note(out)), processes(workers, cluster) as executor, bar as advance:
         rows = measure_search(
             out,
             advance,

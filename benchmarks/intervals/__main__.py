@@ -23,8 +23,8 @@ from sofa_softctl.cli.options import (
     Quiet,
     Workers,
     named_numbers,
+    note_stop,
     print_json,
-    stopping,
 )
 from sofa_softctl.errors import UsageError
 from sofa_softctl.view.terminal.run import Terminal
@@ -80,7 +80,7 @@ def intervals(
     given = _given_case(problem, data or [], true, generator) if problem else {}
     cases = tuple(case or given or SHORT)
     bar = Terminal(quiet=quiet or as_json).bar("estimates", len(cases) * repetitions)
-    with stopping(resume_note(out)), processes(workers, cluster) as executor, bar as advance:
+    with note_stop(resume_note(out)), processes(workers, cluster) as executor, bar as advance:
         coverages = measure_coverage(
             out, advance, cases=cases, given=given, repetitions=repetitions, executor=executor
         )

@@ -9,7 +9,7 @@ import typer
 from benchmarks.command import Plot, command_app, show_result
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Quiet, Workers, stopping
+from sofa_softctl.cli.options import Cluster, Json, Quiet, Workers, note_stop
 
 
 def libraries(
@@ -41,7 +41,7 @@ def libraries(
     check_outputs(plot=plot)
     show = Terminal(quiet=quiet or as_json)
     with (
-        stopping("Nothing was written."),
+        note_stop("Nothing was written."),
         processes(workers, cluster) as executor,
         show.status("building libraries") as progress,
     ):

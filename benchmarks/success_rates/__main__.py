@@ -10,7 +10,7 @@ import typer
 from benchmarks.command import SCENES, Scenes, check_scenes, command_app, resume_note
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Quiet, Steps, Workers, print_json, stopping
+from sofa_softctl.cli.options import Cluster, Json, Quiet, Steps, Workers, note_stop, print_json
 
 
 def success_rates(
@@ -43,7 +43,11 @@ def success_rates(
     cases = cases_of([name.strip() for name in only.split(",") if name.strip()], sample, steps)
     bar = Terminal(quiet=quiet or as_json).bar("runs", len(cases))
     files = files_below(scenes) if cluster else ()
-    with stopping(resume_note(out)), processes(workers, cluster, files) as executor, bar as advance:
+    with (
+        note_stop(resume_note(out)),
+        processes(workers, cluster, files) as executor,
+        bar as advance,
+    ):
         found = measure_robust(out, scenes, cases, advance, executor=executor)
     if as_json:
         print_json([one.to_dict() for one in found])

@@ -9,7 +9,7 @@ import typer
 from benchmarks.command import Plot, command_app, show_result
 from sofa_softctl.cli.app import run_app
 from sofa_softctl.cli.files import check_outputs
-from sofa_softctl.cli.options import Cluster, Json, Quiet, stopping
+from sofa_softctl.cli.options import Cluster, Json, Quiet, note_stop
 
 
 def trajectories(
@@ -34,7 +34,7 @@ def trajectories(
     check_outputs(plot=plot)
     show = Terminal(quiet=quiet or as_json)
     with (
-        stopping("Nothing was written."),
+        note_stop("Nothing was written."),
         processes(0 if cluster else 2, cluster) as executor,
         show.status("planning 200 motions for each") as progress,
     ):

@@ -37,7 +37,7 @@ def add_stop(d: Drawing, x: float, y: float, board: Part, pin: str, ground: str,
 
 
 def join_ground(d: Drawing, board: Point, x: float, supply: Point, rail: float, y: float):
-    """Wire the ground of a board to that of the supply, below everything else."""
+    """Wire the grounds of a board and of the supply, below everything else."""
     at_board, at_supply = (x, board[1]), (rail, supply[1])
     d.path("ground", [at_board, (x, y), (rail, y), at_supply])
     d.joint("ground", at_board)
@@ -187,8 +187,8 @@ def pressure_regulator() -> Drawing:
         " valve is open without current."
     )
     pc = d.part("Computer", 50, 160, 150, (), ["network"])
-    own = d.part("Controller", 290, 160, 180, ["network"], ["0 to 10 V", "input", "GND"])
-    d.wire("data", pc.pins["network"], own.pins["network"])
+    controller = d.part("Controller", 290, 160, 180, ["network"], ["0 to 10 V", "input", "GND"])
+    d.wire("data", pc.pins["network"], controller.pins["network"])
     regulator = d.part(
         "Regulator, 0 to 100 kPa",
         610,
@@ -202,7 +202,7 @@ def pressure_regulator() -> Drawing:
         ("input", "monitor", "signal"),
         ("GND", "GND", "ground"),
     ):
-        d.wire(kind, own.pins[a], regulator.pins[b])
+        d.wire(kind, controller.pins[a], regulator.pins[b])
     air = d.part("Compressor, filter", 860, 90, 170, ["air"])
     d.wire("air", regulator.pins["supply of air"], air.pins["air"], via=835)
     valve = d.part("Dump valve, open at rest", 610, 330, 190, ["24 V", "0 V"], ["inlet"])
@@ -240,13 +240,13 @@ def dynamixel() -> Drawing:
     for i in range(3):
         name = f"Motor, id {i + 1}" if i < 2 else "and so on, to id 8"
         motor = d.part(name, 800, 100 + 110 * i, 180, ["in"], ["out"])
-        entry = motor.pins["in"]
+        input_pin = motor.pins["in"]
         if i == 0:
-            d.wire("bus", out, entry, via=745)
+            d.wire("bus", out, input_pin, via=745)
         else:
-            middle = (out[1] + entry[1]) / 2
-            corners = [(1010, out[1]), (1010, middle), (770, middle), (770, entry[1])]
-            d.path("bus", [out, *corners, entry])
+            middle = (out[1] + input_pin[1]) / 2
+            corners = [(1010, out[1]), (1010, middle), (770, middle), (770, input_pin[1])]
+            d.path("bus", [out, *corners, input_pin])
         out = motor.pins["out"]
     return d
 

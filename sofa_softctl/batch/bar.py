@@ -39,7 +39,7 @@ class Bar:
         )
         self._task = self._bar.add_task("Running", total=None, failed="", rate="")
         self._lines = not (quiet or console.is_terminal)
-        self._begun = self._said = monotonic()
+        self._begun = self._last_line = monotonic()
 
     def __enter__(self) -> Bar:
         self._bar.start()
@@ -61,8 +61,8 @@ class Bar:
             rate=_per_minute(speed) if speed else "",
         )
         now = monotonic()
-        if self._lines and progress.done and now > self._said + LINE_INTERVAL:
-            self._said = now
+        if self._lines and progress.done and now > self._last_line + LINE_INTERVAL:
+            self._last_line = now
             rate = _per_minute(progress.done / (now - self._begun))
             words = (f"{progress.done:,} of {total:,} runs", failed, rate)
             print(", ".join(filter(None, words)), file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.batch.bar import Bar
 from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.execution.run_one import Task
-from sofa_softctl.batch.execution.workers import differences, local_workers, repeated, study_workers
+from sofa_softctl.batch.execution.workers import differences, local_workers, repeat, study_workers
 from sofa_softctl.batch.study.row import Row
 from sofa_softctl.batch.study.study import Study
 from sofa_softctl.batch.table.folder import SUFFIX, StudyFolder, changes_since, other_kernels
@@ -29,7 +29,7 @@ _GUARD = (
 
 @dataclass(frozen=True)
 class Repetition:
-    """A run that was done again."""
+    """Repetition of a run."""
 
     row: Row
     """Row of the repeated run, by column."""
@@ -63,14 +63,14 @@ def run(
 
     Args:
         study: The study.
-        folder: Folder of its rows; NAME.study, beside the study's file or in the working directory,
-            when left out.
+        folder: Folder of the rows; by default NAME.study next to the study's file, or in the
+            working directory.
         workers: Number of simultaneous runs; by default one per core.
         cluster: Address of a Dask scheduler, such as 'tcp://host:8786', whose workers do the runs;
-            empty: processes of this computer.
-        again: Do all runs again: rows that are there go.
-        retry: Do runs again that raised, diverged, exceeded a limit or died: their rows go.
-        anyway: Go on although the scene has changed since.
+            or "" for processes of this computer.
+        again: Repeat all runs and replace their rows.
+        retry: Repeat runs that raised, diverged, exceeded a limit or died, and replace their rows.
+        anyway: Continue although the scene has changed.
         quiet: Show no progress bar on a terminal.
         report: Called at the start, and after each run.
 
@@ -78,11 +78,11 @@ def run(
         All rows of the study, also those from before.
 
     Raises:
-        StudyError: No run can succeed: the scene cannot be loaded, or has no such parameter, Data
-            or measure; rows that are there were made of something else, by another study, or are
-            being made by another process; rows cannot be written; or no worker can be started.
-        UsageError: There are `workers` and a `cluster`.
-        ClusterError: The cluster cannot be used, or failed; rows that came are kept.
+        StudyError: No run can succeed: the scene cannot be loaded, or a parameter, Data or measure
+            is missing; existing rows are of other sources or another study, or another process
+            writes them; rows cannot be written; or no worker can be started.
+        UsageError: Both `workers` and `cluster` are given.
+        ClusterError: The cluster cannot be used, or failed; finished rows are kept.
     """
     _refuse_in_a_worker()
     path = Path(folder or Path(study.folder) / f"{study.name}{SUFFIX}")
@@ -103,7 +103,7 @@ def run(
 
 
 def read(folder: str | os.PathLike[str]) -> Results:
-    """Read the folder of a study, also while it is run.
+    """Read the folder of a study, also during its runs.
 
     Raises:
         StudyError: The folder is not of a study, or pyarrow is not installed.
@@ -117,7 +117,7 @@ def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = Fals
     Args:
         folder: Folder of the study; its rows stay as they are.
         run: Number or name of the run.
-        record: Record it, to records/RUN.mcap of the folder.
+        record: Record the run to records/RUN.mcap of the folder.
 
     Raises:
         StudyError: The run is unknown, or no worker can be started.
@@ -130,7 +130,7 @@ def rerun(folder: str | os.PathLike[str], run: int | str, *, record: bool = Fals
         path.parent.mkdir(exist_ok=True)
     with _start_workers(study, 1) as executor:
         task = Task(study.scenario, results.run(before), str(path) if record else "")
-        row = repeated(task, executor)
+        row = repeat(task, executor)
     written = path if record and path.exists() else None
     differing = differences(before, results.as_stored(row))
     changes = changes_since(results.path, results.about) + other_kernels(results.about)
@@ -141,7 +141,7 @@ def _start_workers(study: Study, count: int | None, cluster: str = "") -> LocalE
     """Start local workers, and check that one runs.
 
     Raises:
-        StudyError: None can be started.
+        StudyError: No worker can be started.
     """
     from sofa_softctl.plugins import load_files, plugins
     from sofa_softctl.scene.backend.backend import find_backend
@@ -159,11 +159,11 @@ def _start_workers(study: Study, count: int | None, cluster: str = "") -> LocalE
 
 
 def _refuse_in_a_worker() -> None:
-    """An end where a worker imports a script that runs a study.
+    """Stop a worker that imports a script that runs a study.
 
     Raises:
-        StudyError: It imports it for a task.
-        SystemExit: It imports it at its own start.
+        StudyError: It imports the script for a task.
+        SystemExit: It imports the script at its start.
     """
     process = current_process()
     if getattr(process, "_inheriting", False):  # of multiprocessing: until its start is complete

@@ -1,4 +1,4 @@
-"""A session in a child process: a process can run only one backend."""
+"""Session in a child process, since a process can run only one backend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sofa_softctl.units import symbol
 
 
 class BackendProcess(BackendChild):
-    """A scene on one backend; use as a context, which ends the process.
+    """Process with a scene on one backend; a context that ends the process.
 
     Args:
         scene: Scene file.
@@ -25,7 +25,7 @@ class BackendProcess(BackendChild):
             instance to load plugins; it must be picklable.
 
     Raises:
-        SoftctlError: what the session raised, or that its process died, with its last lines.
+        SoftctlError: The session raised an error, or its process died, with its last lines.
     """
 
     def __init__(
@@ -43,16 +43,16 @@ class BackendProcess(BackendChild):
             raise
 
     def steps(self, count: int) -> list[tuple[float, dict[str, Any]]]:
-        """Do some steps: wall time [s] and positions of every state, after each."""
+        """Run steps, and return wall time [s] and positions of all states for each."""
         self.send(count)
-        found: list[tuple[float, dict[str, Any]]] = self.receive()
-        return found
+        results: list[tuple[float, dict[str, Any]]] = self.receive()
+        return results
 
     def phases(self) -> dict[str, float]:
-        """Wall time of each phase so far [s]."""
+        """Return the total wall time of each phase [s]."""
         self.send(0)
-        found: dict[str, float] = self.receive()
-        return found
+        seconds: dict[str, float] = self.receive()
+        return seconds
 
     def __enter__(self) -> BackendProcess:
         return self
@@ -65,7 +65,7 @@ def _serve(
     parameters: dict[str, Any],
     prepare: Callable[[], None] | None,
 ) -> None:
-    """The process: answers until the connection closes."""
+    """Serve requests in the process until the connection closes."""
     if prepare is not None:
         prepare()
     with Session(scene, backend=backend, parameters=parameters, add=keep_devices_closed) as session:

@@ -1,4 +1,4 @@
-"""Throughput of a batch, beside the loops that it replaces."""
+"""Throughput of a batch, compared with the loops that it replaces."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from sofa_softctl.batch.study.study import Study
 from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.errors import StudyError
 
-LEFT_OUT = 2
-"""First runs of each process, which load and compile, and do not count."""
-MOST = 1000
-"""Runs of the study that loops do, again and again."""
+WARM_UP_RUNS = 2
+"""Number of first runs of each process, which load and compile, and do not count."""
+LOOP_RUNS_MAX = 1000
+"""Maximum number of different runs in loops."""
 LOOPS = {
     "plain loops": """
         with Session(scene, backend="embedded", parameters=parameters) as session:
@@ -38,7 +38,7 @@ LOOPS = {
         subprocess.run([*command, *(length if steps or duration else [])], check=False)
 """,
 }
-"""What a loop does for each run."""
+"""Code of loops for each run."""
 _PROGRAM = """
 import itertools, json, subprocess, sys
 from sofa_softctl.scene.session.run import run, step_count
@@ -54,39 +54,39 @@ for parameters in itertools.cycle(runs):
 
 @dataclass(frozen=True)
 class Throughput:
-    """A batch, and loops that do the same runs at the same time on the same cores."""
+    """Throughput of a batch, and of loops with the same runs, time and cores."""
 
     loop: str
-    """What the loops are: a key of `LOOPS`."""
+    """Kind of the loops: a key of `LOOPS`."""
     workers: int
-    """Processes of the batch, and number of loops."""
+    """Number of processes of the batch, and of loops."""
     batch: float
-    """Runs that the batch does [1 / min]."""
+    """Runs of the batch per minute [1 / min]."""
     loops: float
-    """Runs that all loops do [1 / min]."""
+    """Runs of all loops per minute [1 / min]."""
     runs: int
-    """Runs of the batch that count."""
+    """Number of runs of the batch that count."""
 
     @property
     def ratio(self) -> float:
-        """Of the batch to the loops [-]."""
+        """Throughput of the batch divided by the loops' [-]."""
         return self.batch / self.loops
 
 
 def throughput(study: Study, loop: str, workers: int, seconds: float) -> Throughput:
-    """Measure a batch beside loops. A slow or busy computer favours neither: both share it.
+    """Measure a batch and loops, simultaneously: they share slow or busy computers.
 
     Args:
-        study: Its first runs are done; rows go to a temporary folder.
-        loop: A key of `LOOPS`.
-        workers: Of the batch; and number of loops.
-        seconds: Time that counts, from when all have done `LEFT_OUT` runs [s].
+        study: Study whose first runs are executed; rows go to a temporary folder.
+        loop: Key of `LOOPS`.
+        workers: Number of workers of the batch, and of loops.
+        seconds: Measured time, after `WARM_UP_RUNS` runs of each process [s].
 
     Raises:
-        StudyError: Loops cannot do the study, or it is done before the time.
+        StudyError: Loops cannot execute the study, or it ends too early.
     """
     scenario = study.scenario
-    runs = [dict(run.parameters) for run in islice(study.runs(), MOST)]
+    runs = [dict(run.parameters) for run in islice(study.runs(), LOOP_RUNS_MAX)]
     if not scenario.scene or any("." in name for name in runs[0]):
         raise StudyError(
             f"The study '{study.name}' cannot be done by loops. Expected a scene, not a function, "
@@ -95,30 +95,30 @@ def throughput(study: Study, loop: str, workers: int, seconds: float) -> Through
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "runs.json"
         file.write_text(json.dumps([scenario.scene, scenario.steps, scenario.duration, runs]))
-        with _looping(LOOPS[loop], file, workers) as loops:
+        with _run_loops(LOOPS[loop], file, workers) as loops:
             batch = _batch(study, Path(name) / "rows", workers, seconds, loops)
-    begin = max(batch[LEFT_OUT * workers - 1], *(times[LEFT_OUT - 1] for times in loops))
+    begin = max(batch[WARM_UP_RUNS * workers - 1], *(times[WARM_UP_RUNS - 1] for times in loops))
     rates = [_per_minute(times, begin) for times in (batch, *loops)]
     return Throughput(loop, workers, rates[0], sum(rates[1:]), sum(time >= begin for time in batch))
 
 
 def _per_minute(times: Sequence[float], begin: float) -> float:
-    """Runs a minute from a time on [1 / min]; they ended at `times` [s]."""
+    """Return runs per minute after a time [1 / min]; they ended at `times` [s]."""
     counted = [time for time in times if time >= begin]
     return 60.0 * (len(counted) - 1) / (counted[-1] - counted[0])
 
 
-class _Enough(Exception):
-    """The time that was asked for is over."""
+class _TimeElapsed(Exception):
+    """End of the measured time."""
 
 
 def _batch(
     study: Study, folder: Path, workers: int, seconds: float, loops: Sequence[Sequence[float]]
 ) -> list[float]:
-    """Times at which the runs of a batch ended, until `seconds` count [s]."""
+    """Run a batch, and return the times at which its runs ended [s]."""
     ended: list[float] = []
     begin: list[float] = []
-    first = [LEFT_OUT * workers, *(LEFT_OUT for _ in loops)]
+    first = [WARM_UP_RUNS * workers, *(WARM_UP_RUNS for _ in loops)]
 
     def watch(progress: Progress) -> None:
         now = monotonic()
@@ -126,16 +126,16 @@ def _batch(
             ended.append(now)
         if not begin and all(len(t) >= n for t, n in zip((ended, *loops), first, strict=True)):
             begin.append(now)
-        enough = begin and now > begin[0] + seconds
-        if enough and all(times[-3:][0] >= begin[0] for times in (ended, *loops)):
-            raise _Enough
+        is_over = begin and now > begin[0] + seconds
+        if is_over and all(times[-3:][0] >= begin[0] for times in (ended, *loops)):
+            raise _TimeElapsed
 
     limits = study.limits
     executor = LocalExecutor(workers, seconds=limits.seconds, memory=limits.memory)
     try:
         with StudyFolder(folder, study) as opened, executor:
             run_study(opened, executor, report=watch)
-    except _Enough:
+    except _TimeElapsed:
         return ended
     raise StudyError(
         f"The study '{study.name}' was done in less than {seconds:g} s. Expected one of more runs."
@@ -143,8 +143,8 @@ def _batch(
 
 
 @contextmanager
-def _looping(body: str, runs: Path, count: int) -> Iterator[list[list[float]]]:
-    """Loops in processes of their own; times at which their runs end, filled in meanwhile [s]."""
+def _run_loops(body: str, runs: Path, count: int) -> Iterator[list[list[float]]]:
+    """Run loops in processes, and yield the lists of times at which their runs end [s]."""
     command = [sys.executable, "-c", _PROGRAM.format(body=body), str(runs)]
     processes = [
         subprocess.Popen(
@@ -161,7 +161,7 @@ def _looping(body: str, runs: Path, count: int) -> Iterator[list[list[float]]]:
                 times.append(monotonic())
 
     threads = [
-        Thread(target=listen, args=each, daemon=True) for each in zip(processes, ended, strict=True)
+        Thread(target=listen, args=pair, daemon=True) for pair in zip(processes, ended, strict=True)
     ]
     for thread in threads:
         thread.start()

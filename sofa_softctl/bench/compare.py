@@ -15,10 +15,10 @@ from sofa_softctl.bench.backend_process import BackendProcess
 from sofa_softctl.errors import SceneError
 
 BACKENDS = ("embedded", "sofa")
-WARM_UP = 20
-"""Steps that do not count in the times: compilation, caches."""
-TURN = 10
-"""Steps of one backend before the other has its turn."""
+WARM_UP_STEPS = 20
+"""Number of steps that do not count in the times: compilation, caches."""
+TURN_STEPS = 10
+"""Number of steps of one backend before the turn of the other."""
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,19 @@ class Comparison:
     """Result of running a scene on both backends."""
 
     scene: str
-    """The scene."""
+    """Name of the scene."""
     backends: tuple[str, str]
-    """What ran it: the embedded runtime, SOFA."""
+    """Descriptions of the embedded runtime, and of SOFA."""
     dofs: int
     """Degrees of freedom of the independent states."""
     steps: int
-    """Steps done."""
+    """Number of steps."""
     dt: float
     """Length of a step [time]."""
     size: float
     """Size of the robot: longest side of the bounding box of its largest state [length]."""
     deviation: dict[str, np.ndarray]
-    """Largest distance of a node between the backends, of each state after each step [size], (n,).
-    """
+    """Largest distance of a node between the backends, by state and step [size], shape (n,)."""
     ms_per_step: tuple[float, float]
     """Median wall time of a step [ms]."""
     phases: tuple[dict[str, float], dict[str, float]]
@@ -49,16 +48,16 @@ class Comparison:
 
     @property
     def deviation_max(self) -> float:
-        """Largest deviation of all [size]."""
+        """Largest deviation of all states and steps [size]."""
         return max(float(values.max()) for values in self.deviation.values())
 
     @property
     def ratio(self) -> float:
-        """Time of a step of the embedded runtime by that of SOFA."""
+        """Time of a step in the embedded runtime divided by the time in SOFA [-]."""
         return self.ms_per_step[0] / self.ms_per_step[1]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: of each state the largest deviation."""
+        """Return a JSON-serialisable dict, with the largest deviation of each state."""
         largest = {name: float(values.max()) for name, values in self.deviation.items()}
         return asdict(self) | {
             "deviation": largest,
@@ -77,19 +76,19 @@ def compare(
 ) -> Comparison:
     """Run a scene on both backends, some steps in turn, so that both feel the same machine.
 
-    Ctrl-C ends it after the present turn: the comparison is of the steps done.
+    Ctrl-C ends the comparison after the present turn.
 
     Args:
         scene: Scene file.
-        steps: Steps to do.
+        steps: Number of steps.
         parameters: Values of createScene's parameters.
         prepare: Called in each process when its backend is chosen; it must be picklable.
         on_step: Called after each step with the number of steps done.
 
     Raises:
-        BackendError: there is no SOFA here, or its process died.
-        KeyboardInterrupt: Ctrl-C came before steps that count were done.
-        SoftctlError: what the scene raised, and on which backend.
+        BackendError: SOFA is missing, or its process died.
+        KeyboardInterrupt: Ctrl-C came during the first steps, which do not count.
+        SoftctlError: The scene raised an error, on the named backend.
     """
     with ExitStack() as stack:
         sides = [
@@ -101,19 +100,19 @@ def compare(
         size = max(float(np.ptp(x[:, :3], axis=0).max()) for x in start[0].values())
         if not size > 0.0:
             raise SceneError(f"'{scene}' has no state of more than one point to compare.")
-        warm = min(WARM_UP, steps // 2)
+        warm = min(WARM_UP_STEPS, steps // 2)
         before: list[dict[str, float]] = [{}, {}]
         seconds = np.zeros((2, steps))
         deviation = {name: np.zeros(steps) for name in start[0]}
-        done = 0
+        step_count = 0
 
-        def take(turn: range) -> None:
-            found = [side.steps(len(turn)) for side in sides]
-            for step, first, second in zip(turn, *found, strict=True):
+        def run_turn(turn: range) -> None:
+            results = [side.steps(len(turn)) for side in sides]
+            for step, first, second in zip(turn, *results, strict=True):
                 seconds[:, step] = first[0], second[0]
                 for name, x in first[1].items():
-                    apart = np.linalg.norm((x - second[1][name])[:, :3], axis=1)
-                    deviation[name][step] = apart.max() / size
+                    distances = np.linalg.norm((x - second[1][name])[:, :3], axis=1)
+                    deviation[name][step] = distances.max() / size
             if on_step is not None:
                 on_step(turn.stop)
 
@@ -122,12 +121,12 @@ def compare(
                 if turn.start == warm:
                     before = [side.phases() for side in sides]
                 with interrupted_after():
-                    take(turn)
-                    done = turn.stop
+                    run_turn(turn)
+                    step_count = turn.stop
         except KeyboardInterrupt:
-            if done <= warm:
+            if step_count <= warm:
                 raise
-        steps = done
+        steps = step_count
         seconds, deviation = seconds[:, :steps], {n: x[:steps] for n, x in deviation.items()}
         after = [side.phases() for side in sides]
         median = 1e3 * np.median(seconds[:, warm:], axis=1)
@@ -159,8 +158,8 @@ def _check_same_states(first: dict[str, np.ndarray], second: dict[str, np.ndarra
 
 
 def _turns(warm: int, steps: int) -> list[range]:
-    """Steps that one backend does before the other has its turn."""
-    starts = [0, *range(warm, steps, TURN)] if warm else [*range(0, steps, TURN)]
+    """Return the steps of each turn."""
+    starts = [0, *range(warm, steps, TURN_STEPS)] if warm else [*range(0, steps, TURN_STEPS)]
     return [range(a, b) for a, b in zip(starts, [*starts[1:], steps], strict=True)]
 
 

@@ -14,34 +14,34 @@ from sofa_softctl.scene.session.session import Session
 
 @dataclass(frozen=True)
 class Profile:
-    """Wall times of a scene's steps, compilation left out."""
+    """Wall times of a scene's steps, without compilation."""
 
     scene: str
-    """The scene."""
+    """Name of the scene."""
     backend: str
-    """What ran it."""
+    """Description of the backend."""
     dofs: int
     """Degrees of freedom of the independent states."""
     steps: int
-    """Steps measured."""
+    """Number of measured steps."""
     ms_per_step: float
-    """Median [ms]."""
+    """Median time of a step [ms]."""
     ms_p95: float
-    """95 of 100 steps are faster [ms]."""
+    """95th percentile of the time of a step [ms]."""
     phases: dict[str, float]
-    """Mean of each phase [ms]."""
+    """Mean time of each phase [ms]."""
     first_step_s: float
-    """The first step, compilation included [s]."""
+    """Time of the first step, with compilation [s]."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return a JSON-serialisable dict."""
         return asdict(self)
 
 
 def profile(session: Session, steps: int, warm_up: int = 20) -> Profile:
-    """Measure a session's next steps; the first `warm_up` ones do not count.
+    """Measure a session's next steps, after `warm_up` steps that do not count.
 
-    Ctrl-C ends it: the profile is of the steps done. Before the first that counts, it is raised.
+    Ctrl-C ends the measurement, and is raised before the first step that counts.
     """
     start = perf_counter()
     session.step()

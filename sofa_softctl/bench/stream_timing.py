@@ -1,7 +1,7 @@
-"""How regularly the device process sends commands on this computer.
+"""Timing of the device process's commands on this computer.
 
 Eight actuators on a loopback device: on an idle computer, with a busy process on each core, and
-with the scene itself stalled now and then.
+with a scene that stalls regularly.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sofa_softctl.bridge.course.state import Statistics
 
 ACTUATORS = 8
 STEP = 0.01
-"""Of the scene [s]."""
+"""Time step of the scene [s]."""
 
 
 def stream_timing(
@@ -39,14 +39,14 @@ def stream_timing(
     """Stream sines to a loopback device.
 
     Args:
-        rate: Commands in a second [Hz].
-        seconds: How long [s].
-        busy: Whether a process computes on each core meanwhile.
+        rate: Rate of commands [Hz].
+        seconds: Duration [s].
+        busy: Whether a process computes on each core.
         stalls: Whether the scene stops for 0.1 s in every second.
-        realtime: Whether the device process asks for real-time priority.
+        realtime: Whether the device process requests real-time priority.
 
     Returns:
-        What the device process measured.
+        Measurements of the device process.
     """
     with _load(busy), Stream(_robot(rate, realtime)) as stream:
         for index in range(round(seconds / STEP)):
@@ -105,20 +105,20 @@ def _load(busy: bool) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Timing:
-    """One case of the study."""
+    """Result of one case of the study."""
 
     rate: float
-    """Commands in a second [Hz]."""
+    """Rate of commands [Hz]."""
     computer: str
-    """'idle'; 'busy', with a process on each core; or 'stalls', of the scene, besides."""
+    """'idle'; 'busy', with a process on each core; or 'stalls', with a scene that stalls, too."""
     priority: str
-    """'real-time', or 'normal' where it was not asked for or not permitted."""
+    """'real-time', or 'normal' if it was not requested or not permitted."""
     jitter: tuple[float, float, float]
     """Median, 99 % and worst of |start - deadline| of a period [s]."""
     latency: tuple[float, float, float]
-    """The same from the scene to the wire, without the delay by `lookahead` [s]."""
+    """Median, 99 % and worst delay from the scene to the wire, without `lookahead` [s]."""
     missed: int
-    """Periods that were left out."""
+    """Number of missed periods."""
     waited: float
     """Time for which the robot's clock waited for the scene [s]."""
 
@@ -133,18 +133,18 @@ CASES = tuple(
         ("stalls", True),
     )
 )
-"""Rate [Hz], what the computer does, and whether real-time priority is asked for."""
+"""Rate [Hz], load of the computer, and whether real-time priority is requested."""
 
 
 def study(seconds: float) -> Iterator[Timing]:
-    """Measure all cases, each so long [s]."""
+    """Measure all cases, each with that duration [s]."""
     for rate, computer, realtime in CASES:
         busy, stalls = computer != "idle", computer == "stalls"
-        found = stream_timing(rate, seconds, busy=busy, stalls=stalls, realtime=realtime)
-        given = realtime and not any("priority" in note for note in found.notes)
+        result = stream_timing(rate, seconds, busy=busy, stalls=stalls, realtime=realtime)
+        is_realtime = realtime and not any("priority" in note for note in result.notes)
         jitter, latency = (
             (float(times[0]), float(times[2]), float(times[4]))
-            for times in (found.jitter, found.latency)
+            for times in (result.jitter, result.latency)
         )
-        priority = "real-time" if given else "normal"
-        yield Timing(rate, computer, priority, jitter, latency, found.missed, found.waited)
+        priority = "real-time" if is_realtime else "normal"
+        yield Timing(rate, computer, priority, jitter, latency, result.missed, result.waited)

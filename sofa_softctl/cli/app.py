@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def run_app(app: typer.Typer) -> None:
-    """Run a command line; ends with an `ExitStatus`, and with a message on errors."""
+    """Run a command line, and exit with an `ExitStatus`, and a message on errors."""
     for name in ("stdout", "stderr"):  # a service may have none
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
@@ -32,7 +32,7 @@ def run_app(app: typer.Typer) -> None:
     status = _run(app)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # of `softctl components | head`: nobody reads on
+    except BrokenPipeError:  # `softctl components | head`: output is closed
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = ExitStatus.FAILED
     if "Sofa" in sys.modules:
@@ -46,7 +46,7 @@ def run_app(app: typer.Typer) -> None:
 
 
 def _announce_compilation() -> None:
-    """Let a user know what a first run waits for, unless told to be quiet."""
+    """Announce the compilation of kernels, unless --quiet or --json is given."""
     if not {"-q", "--quiet", "--json"} & set(sys.argv):
         from sofa_softctl.base.compile_ahead import AHEAD
         from sofa_softctl.view.terminal.errors import show_compilation
@@ -57,8 +57,8 @@ def _announce_compilation() -> None:
 def _run(app: typer.Typer) -> int:
     try:
         app(standalone_mode=True)
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else int(done.code is not None)
+    except SystemExit as call:
+        return call.code if isinstance(call.code, int) else int(call.code is not None)
     except Exception as error:
         from sofa_softctl.plugins import user_frames
         from sofa_softctl.view.terminal import errors
@@ -69,6 +69,6 @@ def _run(app: typer.Typer) -> int:
             errors.show_users_error(error)
         else:
             errors.show_fault(error)
-        wrong = isinstance(error, UsageError | ParameterError)
-        return ExitStatus.USAGE if wrong else ExitStatus.FAILED
+        is_usage_error = isinstance(error, UsageError | ParameterError)
+        return ExitStatus.USAGE if is_usage_error else ExitStatus.FAILED
     return ExitStatus.DONE

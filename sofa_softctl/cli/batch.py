@@ -13,17 +13,17 @@ import typer
 
 from sofa_softctl.base.processes import ended_by_signals, stopped_by
 from sofa_softctl.cli.files import check_outputs, load_plugins
-from sofa_softctl.cli.options import Cluster, Json, Quiet, print_json, stopping
+from sofa_softctl.cli.options import Cluster, Json, Quiet, note_stop, print_json
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
-batch = typer.Typer(help="Many runs of a scene, a row each.", no_args_is_help=True)
+batch = typer.Typer(help="Many runs of a scene, with a row for each run.", no_args_is_help=True)
 app.add_typer(batch, name="batch")
 
 Folder = Annotated[Path, typer.Argument(metavar="STUDY.study", help="Folder of a study.")]
 MOVIES_MAX = 20
-"""Most failures of which a call makes movies."""
+"""Maximum number of failures with movies per call."""
 
 
 @batch.command(
@@ -60,10 +60,10 @@ def run(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Do the runs of a study, or those that are missing; each becomes a row.
+    """Execute all runs of a study, or the missing ones; each becomes a row.
 
-    Runs that fail are rows, too, with the reason. Ctrl-C, or a kill, loses no row: the same command
-    goes on.
+    Failed runs are rows, too, with the reason. Ctrl-C, or a kill, loses no row: the same command
+    continues.
     """
     from sofa_softctl.batch.bar import Bar
     from sofa_softctl.batch.execution.driver import run_study
@@ -76,53 +76,53 @@ def run(
     from sofa_softctl.view.movie.renderer import check_renderer
     from sofa_softctl.view.terminal import batch as tables
 
-    found = read_study(study)
-    load_plugins([Path(each) for each in found.plugins], found.scenario.backend)
+    design = read_study(study)
+    load_plugins([Path(file) for file in design.plugins], design.scenario.backend)
     path = out or study.with_suffix(SUFFIX)
     silent = quiet or as_json
-    if found.movie != "none":
+    if design.movie != "none":
         check_renderer()
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
-        here = stack.enter_context(local_workers(found, workers, cluster))
+        local_executor = stack.enter_context(local_workers(design, workers, cluster))
         if estimate:
-            stack.enter_context(stopping("Nothing was written."))
-            executor, sources = stack.enter_context(study_workers(found, here, cluster))
-            there = Table(path / "rows").done()
-            cost = cost_of(found, there, executor, check=sources is None)
+            stack.enter_context(note_stop("Nothing was written."))
+            executor, sources = stack.enter_context(study_workers(design, local_executor, cluster))
+            statuses = Table(path / "rows").status_by_run()
+            cost = cost_of(design, statuses, executor, check=sources is None)
             count = executor.count
             print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)
             return
-        folder = stack.enter_context(StudyFolder(path, found))
+        folder = stack.enter_context(StudyFolder(path, design))
         if not (anyway or again):
             folder.refuse_changes("--again", "--anyway", "--out")
         try:
-            executor, sources = stack.enter_context(study_workers(found, here, cluster))
+            executor, sources = stack.enter_context(study_workers(design, local_executor, cluster))
             with Bar(quiet=silent) as bar:
-                done = run_study(
+                progress = run_study(
                     folder, executor, again=again, retry=retry, sources=sources, report=bar.show
                 )
-            if found.movie == "failures":
-                _save_movies(folder, here, silent)
+            if design.movie == "failures":
+                _save_movies(folder, local_executor, silent)
         except KeyboardInterrupt as error:
             by = stopped_by(error)
             typer.echo(
-                f"Stopped by {by}. '{path}' has all rows so far: the same command goes on.",
+                f"Stopped by {by}. '{path}' has all rows so far: the same command continues.",
                 err=True,
             )
             raise typer.Exit(ExitStatus.of_stop(by)) from None
-    for text in done.damaged:
+    for text in progress.damaged:
         typer.echo(f"Warning: {text}", err=True)
     results = read_results(path)
     if as_json:
-        print_json(_summary(results) | {"done_now": done.done})
+        print_json(_summary(results) | {"done_now": progress.done})
     elif not quiet:
         tables.show_results(results)
         typer.echo(f"Rows: {path}")
 
 
 def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
-    """Movies of failures that have none."""
+    """Make missing movies of failures."""
     from sofa_softctl.batch.execution.run_one import Task
     from sofa_softctl.batch.study.row import DIVERGED, FAILED, OK
     from sofa_softctl.batch.table.results import read_results
@@ -154,7 +154,8 @@ def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
 def show(
     study: Folder,
     worst: Annotated[
-        str, typer.Option(metavar="COLUMN", help="List the runs with its greatest values.")
+        str,
+        typer.Option(metavar="COLUMN", help="List the runs with the greatest values of COLUMN."),
     ] = "",
     failures: Annotated[
         bool, typer.Option("--failures", help="List every run that failed, with the reason.")
@@ -170,7 +171,7 @@ def show(
 
     results = read_results(study)
     if worst:
-        results.numbers(worst)  # that there is such a column
+        results.numbers(worst)  # the column must exist
     if run:
         row = results.row(run)
         print_json(row) if as_json else tables.show_row(row)
@@ -205,7 +206,7 @@ def _summary(results: Any) -> dict[str, Any]:
 )
 def plot(
     study: Folder,
-    to: Annotated[Path, typer.Option(metavar="FILE.png", help="The plot.")],
+    to: Annotated[Path, typer.Option(metavar="FILE.png", help="File of the plot.")],
     measure: Annotated[
         str, typer.Option(metavar="COLUMN", help="Measure to plot. Default: the first.")
     ] = "",
@@ -232,16 +233,16 @@ def rerun(
     study: Folder,
     run: Annotated[str, typer.Argument(metavar="RUN", help="Number or name of a run.")],
     record: Annotated[
-        bool, typer.Option("--record", help="Record it, to records/RUN.mcap of the study.")
+        bool, typer.Option("--record", help="Record the run to records/RUN.mcap of the study.")
     ] = False,
     movie: Annotated[
-        bool, typer.Option("--movie", help="Make its movie, movies/RUN.gif of the study.")
+        bool, typer.Option("--movie", help="Make a movie, movies/RUN.gif of the study.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Do one run again, alone; does it give the same, bit for bit?
+    """Repeat one run, and compare it with its row bit for bit.
 
-    Ends with status 1 where it does not.
+    Ends with status 1 if they differ.
     """
     from sofa_softctl.batch import running
     from sofa_softctl.view.terminal import batch as tables

@@ -1,4 +1,4 @@
-"""The commands of `softctl bench`: how fast a scene is, here and beside SOFA."""
+"""The commands of `softctl bench`: speed of scenes, here and compared with SOFA."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sofa_softctl.cli.options import (
 from sofa_softctl.cli.root import app
 from sofa_softctl.status import ExitStatus
 
-bench = typer.Typer(help="How fast a scene is, here and beside SOFA.", no_args_is_help=True)
+bench = typer.Typer(help="Speed of scenes, here and compared with SOFA.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 
 
@@ -41,7 +41,7 @@ def scene(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a scene: where the time of a step goes, after compilation.
+    """Measure the time of a scene's step by phases, after compilation.
 
     Ctrl-C ends it: the figures are of the steps done.
     """
@@ -82,7 +82,7 @@ def compare(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scene in SOFA and without it, in turn: same motion, and how fast?
+    """Run a scene in SOFA and without it, in turn, and compare motion and speed.
 
     Ends with status 1 when the motion differs by more than the tolerance. Ctrl-C ends it: the
     figures are of the steps done.
@@ -120,7 +120,7 @@ def bridge(
     seconds: Annotated[float, typer.Option(help="Length of each case in s.", min=1.0)] = 20.0,
     as_json: Json = False,
 ) -> None:
-    """Measure how regularly the hardware bridge sends commands on this computer.
+    """Measure the timing of commands of the hardware bridge on this computer.
 
     Eight actuators on a loopback device, at 100 and 500 Hz: on an idle computer, with a busy
     process on each core, and with a scene that stalls. Nothing moves.
@@ -152,10 +152,10 @@ def batch(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Measure how many runs a minute a batch does, beside loops on the same cores.
+    """Measure the runs per minute of a batch, next to loops on the same cores.
 
-    First beside plain loops in Python, then beside loops of softctl run; as many as the batch has
-    workers, all at the same time. No row is kept.
+    The loops are first plain Python, then softctl run, one for each worker of the batch, at the
+    same time. No row is kept.
     """
     from dataclasses import asdict
 
@@ -172,6 +172,6 @@ def batch(
             result.append(throughput(design, loop, count, seconds))
             advance(len(result))
     if as_json:
-        print_json([asdict(each) | {"ratio": each.ratio} for each in result])
+        print_json([asdict(comparison) | {"ratio": comparison.ratio} for comparison in result])
     elif not quiet:
         tables.show_throughput(result)

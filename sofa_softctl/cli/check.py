@@ -35,11 +35,10 @@ def check(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Say whether scenes run here: what is missing, what is warned of, what they hold.
+    """Check whether scenes run here: missing components, warnings, contents.
 
-    Each scene is loaded, started and stepped in a process of its own. Missing components are
-    replaced by stand-ins, so that all that is missing is found at once. Ends with status 1 when a
-    scene does not run.
+    Each scene is loaded, started and stepped in a separate process. Placeholders replace missing
+    components, so that all of them are found. Ends with status 1 if a scene does not run.
     """
     from sofa_softctl.check import check_scenes, scenes_in
     from sofa_softctl.check import rank as ranked

@@ -11,29 +11,29 @@ from sofa_softctl.base.registry import Registry
 from sofa_softctl.errors import UsageError
 
 _TABLE = {
-    "run": ("run:run", "Run a scene: follow the goal, and say how well that went."),
+    "run": ("run:run", "Run a scene: follow the goal, and report the result."),
     "check": (
         "check:check",
-        "Say whether scenes run here: what is missing, what is warned of, what they hold.",
+        "Check whether scenes run here: missing components, warnings, contents.",
     ),
     "warmup": (
         "warmup:warmup",
-        "Compile kernels now, on all cores, so that first runs start at once.",
+        "Compile kernels now, on all cores, so that first runs start immediately.",
     ),
     "plan": ("plan:plan", "Plan a motion of a scene's robot on a grid of its equilibria."),
     "identify": (
         "identify.command:identify",
-        "Find the parameters of a model that fit recordings best, and how far to trust them.",
+        "Find the parameters of a model that fit recordings best, with their uncertainty.",
     ),
     "train": ("train:train", "Train a policy by proximal policy optimisation, and score it."),
-    "score": ("score:score", "Play episodes with a policy, and say what they brought."),
+    "score": ("score:score", "Play episodes with a policy, and print the scores."),
     "report": (
         "report:report",
         "Write an HTML page of a run or a study: what went wrong, pictures, plots, versions.",
     ),
     "info": (
         "info:info",
-        "Say what is in a recording, a library of motions, a store of equilibria or a mesh.",
+        "Show the contents of a recording, a library of motions, a store of equilibria or a mesh.",
     ),
     "components": (
         "installed:components",
@@ -41,19 +41,19 @@ _TABLE = {
     ),
     "plugins": (
         "installed:plugins",
-        "List the plugins and what they bring: controllers, QP solvers, components.",
+        "List the plugins and what they register: controllers, QP solvers, components.",
     ),
     "doctor": (
         "installed:doctor",
-        "Say which backend runs here, which versions, what is missing and how to get it.",
+        "Show the backend that runs here, versions, and how to install what is missing.",
     ),
     "bridge": (
         "bridge:bridge",
         "The hardware bridge: motors and pumps of a robot, described by a TOML file.",
     ),
-    "batch": ("batch:batch", "Many runs of a scene, a row each."),
+    "batch": ("batch:batch", "Many runs of a scene, with a row for each run."),
     "library": ("library:library_app", "Libraries of optimal motions."),
-    "bench": ("bench:bench", "How fast a scene is, here and beside SOFA."),
+    "bench": ("bench:bench", "Speed of scenes, here and compared with SOFA."),
     "record": ("record:record_app", "Recordings of runs and plans."),
 }
 """Name, "module:attribute" in this folder, and the first line of its help."""
@@ -70,10 +70,10 @@ def first_line(name: str) -> str:
 
 
 class LazyCommands(MutableMapping[str, Any]):
-    """Commands as Typer wants them; each is imported when it is looked up."""
+    """Mapping of commands for Typer; each is imported when it is looked up."""
 
     def __init__(self, app: typer.Typer, made: dict[str, Any]) -> None:
-        """Take the app, and the commands that Typer has made of it so far."""
+        """Store the app, and the commands that Typer has made of it."""
         self.app, self.made = app, made
 
     def __getitem__(self, name: str) -> Any:

@@ -22,23 +22,23 @@ def check_outputs(
     plot: Path | None = None,
     movie: Path | None = None,
     out: Path | None = None,
-    **others: Path | None,
+    **further: Path | None,
 ) -> None:
     """Refuse output files that could not be written when the work is done.
 
     Args:
         reads: Files that the command reads, and must not overwrite.
         plot: File of --plot.
-        movie: File of --movie; what renders and encodes it must be installed.
+        movie: File of --movie; its renderer and encoder must be installed.
         out: File of --out.
-        others: Files of other options, by the option's name.
+        further: Files of other options, by the option's name.
 
     Raises:
-        UsageError: A suffix that the option does not take, or a file that is named twice.
-        SoftctlError: A file cannot be written, or what writes it is not installed.
+        UsageError: A suffix is invalid for its option, or a file is named twice.
+        SoftctlError: A file cannot be written, or its writer is not installed.
     """
-    files = {"plot": plot, "movie": movie, "out": out, **others}
-    given = {f"--{name}": path for name, path in files.items() if path is not None}
+    files = {"plot": plot, "movie": movie, "out": out, **further}
+    paths_by_option = {f"--{name}": path for name, path in files.items() if path is not None}
     if plot is not None:
         from sofa_softctl.view.plots.figure import check_suffix as check_plot
 
@@ -47,8 +47,8 @@ def check_outputs(
         from sofa_softctl.view.movie.movie import check_suffix as check_movie
 
         check_name(check_movie, movie)
-    _check_distinct(reads, given)
-    for path in given.values():
+    _check_distinct(reads, paths_by_option)
+    for path in paths_by_option.values():
         check_writable(path)
     if movie is not None:
         from sofa_softctl.view.movie.encoding import check_encoder
@@ -59,26 +59,26 @@ def check_outputs(
 
 
 def check_name(check: Callable[[Path], None], path: Path) -> None:
-    """UsageError in place of the SoftctlError with which `check` refuses the name of a file."""
+    """Raise a UsageError instead of the SoftctlError of `check` for a file name."""
     try:
         check(path)
     except SoftctlError as error:
         raise UsageError(str(error)) from error
 
 
-def _check_distinct(reads: Sequence[Path], given: dict[str, Path]) -> None:
-    seen = {path.resolve(): "which the command reads" for path in reads}
-    for option, path in given.items():
-        place = path.resolve()
-        if place in seen:
+def _check_distinct(reads: Sequence[Path], paths_by_option: dict[str, Path]) -> None:
+    uses = {path.resolve(): "which the command reads" for path in reads}
+    for option, path in paths_by_option.items():
+        resolved = path.resolve()
+        if resolved in uses:
             raise UsageError(
-                f"{option} would overwrite '{path}', {seen[place]}. Give each file its own name."
+                f"{option} would overwrite '{path}', {uses[resolved]}. Give each file its own name."
             )
-        seen[place] = f"the file of {option}"
+        uses[resolved] = f"the file of {option}"
 
 
 def load_plugins(files: list[Path] | None, backend: str) -> None:
-    """Choose the backend; then load installed plugins, and those of files."""
+    """Choose the backend, and load installed plugins and plugin files."""
     from sofa_softctl.plugins import load_files
     from sofa_softctl.scene.backend.backend import find_backend
 
@@ -97,7 +97,7 @@ def prepare(files: list[Path] | None, strict: bool) -> None:
 
 @contextmanager
 def exit_is_an_error(scene: Path) -> Iterator[None]:
-    """A scene that calls exit() does not decide the exit status of a command."""
+    """Raise SceneError if a scene calls exit() in the block."""
     try:
         yield
     except SystemExit as ended:
@@ -108,25 +108,25 @@ def exit_is_an_error(scene: Path) -> Iterator[None]:
 
 
 Addition = Callable[[Any], object]
-"""Called with the root of a scene before it is initialised."""
+"""Function called with the root of a scene before it is initialised."""
 
 
-def adding(*additions: Addition | None) -> Addition | None:
-    """One addition after the other; None where there is none."""
-    given = [each for each in additions if each is not None]
+def chain_additions(*additions: Addition | None) -> Addition | None:
+    """Return a function that calls all additions, or None without any."""
+    calls = [addition for addition in additions if addition is not None]
 
     def add(root: Any) -> None:
-        for each in given:
-            each(root)
+        for addition in calls:
+            addition(root)
 
-    return add if given else None
+    return add if calls else None
 
 
-def adding_keys(texts: list[str] | None) -> Addition | None:
-    """What presses the keys of `--key`.
+def key_addition(texts: list[str] | None) -> Addition | None:
+    """Return the addition that presses the keys of `--key`.
 
     Raises:
-        UsageError: one is no time and key.
+        UsageError: A text is not a time and a key.
     """
     if not texts:
         return None
@@ -137,10 +137,10 @@ def adding_keys(texts: list[str] | None) -> Addition | None:
 
 
 def unpressed_keys(session: Any) -> str:
-    """A hint for a run without `--key` where a controller does something at keys; else ''."""
+    """Return a hint for a run without `--key` if a controller listens to keys, else ''."""
     from sofa_softctl.scene.control.keys import key_hearers
 
-    names = [entry.getPathName() for entry in key_hearers(session.root)]
+    names = [controller.getPathName() for controller in key_hearers(session.root)]
     if not names:
         return ""
     return f"{names[0]} hears keys. There is no window here: --key t=1.5:+ presses one."
@@ -154,7 +154,7 @@ def open_session(
     quiet: bool,
     add: Callable[[Any], object] | None = None,
 ) -> Any:
-    """A session of a scene; prints on which backend, unless it is quiet."""
+    """Open a session of a scene, and print its backend unless quiet."""
     from sofa_softctl.scene.backend.backend import find_backend
     from sofa_softctl.scene.session.session import Session
 

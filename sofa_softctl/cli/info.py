@@ -18,11 +18,11 @@ from sofa_softctl.status import ExitStatus
 
 RECORDING, LIBRARY, STORE = "recording", "library of motions", "store of equilibria"
 KINDS = {".mcap": RECORDING, ".part": RECORDING, ".library": LIBRARY, ".corners": STORE}
-"""Kind of a file by its suffix; `runtime.mesh` knows those of meshes."""
+"""Kinds of files by suffix, except meshes, see `runtime.mesh`."""
 APPLICATIONS = {b"libr": LIBRARY, b"soft": STORE}
 """Kind of an SQLite file by its application_id, the bytes from 68 on."""
 COMMANDS = {".py": "check", ".pyscn": "check", ".scn": "check", ".study": "batch show"}
-"""Commands that look at other files, by the suffix."""
+"""Commands for other files by suffix."""
 
 
 @app.command(
@@ -47,10 +47,9 @@ def info(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is in a recording, a library of motions, a store of equilibria or a mesh.
+    """Show the contents of a recording, a library of motions, a store of equilibria or a mesh.
 
-    A mesh is checked for what a scene and a mesher need. Ends with status 1 when something in it
-    is an error.
+    A mesh is checked for scenes and meshers. Ends with status 1 if it has errors.
     """
     kind = kind_of(file)
     if plot is not None and kind != LIBRARY:

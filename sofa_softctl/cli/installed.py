@@ -26,7 +26,7 @@ def components(
 
 @app.command()
 def plugins(plugin: Plugin = None) -> None:
-    """List the plugins and what they bring: controllers, QP solvers, components."""
+    """List the plugins and what they register: controllers, QP solvers, components."""
     from sofa_softctl.plugins import plugins as found
     from sofa_softctl.view.terminal import info as tables
 
@@ -36,9 +36,9 @@ def plugins(plugin: Plugin = None) -> None:
 
 @app.command()
 def doctor() -> None:
-    """Say which backend runs here, which versions, what is missing and how to get it.
+    """Show the backend that runs here, versions, and how to install what is missing.
 
-    Ends with status 1 when something is not as it should be.
+    Ends with status 1 if there are faults.
     """
     from sofa_softctl.scene.backend import doctor as diagnosis
     from sofa_softctl.view.terminal import info as tables

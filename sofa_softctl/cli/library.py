@@ -18,8 +18,8 @@ from sofa_softctl.cli.options import (
     Quiet,
     Workers,
     exit_if_stopped,
+    note_stop,
     print_json,
-    stopping,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import UsageError
@@ -83,9 +83,9 @@ def build(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Build a library, or go on with one: random tasks until few of them fail.
+    """Build a library, or continue one: add motions for random tasks until few tasks fail.
 
-    Ends with status 3 when more tasks fail than wanted, and no motion can be made for them.
+    Ends with status 3 if too many tasks fail, since they have no motion.
     """
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
@@ -119,15 +119,15 @@ def build(
     }
     if out is None:
         with (
-            stopping("Nothing was written."),
+            note_stop("Nothing was written."),
             processes(workers, cluster, files) as executor,
             show.console.status("building a small one"),
         ):
-            found = forecast_build(program, executor=executor, **options)
-        tables.show_estimate(found, as_json=as_json)
+            cost = forecast_build(program, executor=executor, **options)
+        tables.show_estimate(cost, as_json=as_json)
         return
     with ExitStack() as stack:
-        stack.enter_context(stopping(f"{out} has all motions: the same command goes on with it."))
+        stack.enter_context(note_stop(f"{out} has all motions: the same command continues."))
         executor = stack.enter_context(processes(workers, cluster, files))
         if out.exists():
             file = LibraryFile(out)
@@ -173,7 +173,7 @@ def query(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="Plot of them, before and after refinement."),
+        typer.Option(metavar="FILE.png", help="Plot inputs and states, unrefined and refined."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -240,10 +240,10 @@ def verify(
     program = Program(load_problem(problem))
     with LibraryFile(library) as file:
         file.check(program.model)
-        known = file.library()
+        loaded = file.library()
     with show.bar("Tasks", tasks) as advance:
-        found = check(
-            known,
+        result = check(
+            loaded,
             program,
             tasks,
             seed=seed,
@@ -253,9 +253,9 @@ def verify(
             progress=advance,
         )
     if plot is not None:
-        plots.save_verification_plot(plot, found)
-    tables.show_verification(found, quiet=quiet, as_json=as_json)
-    exit_if_stopped(len(found.errors), tasks, "tasks")
+        plots.save_verification_plot(plot, result)
+    tables.show_verification(result, quiet=quiet, as_json=as_json)
+    exit_if_stopped(len(result.errors), tasks, "tasks")
 
 
 @library_app.command(epilog="Example:\n\n  softctl library export arm.library arm.npz")
@@ -271,16 +271,16 @@ def export(
 
     check_name(check_suffix, out)
     check_outputs(reads=[library], out=out)
-    known = load(library)
-    write_library(out, known)
+    loaded = load(library)
+    write_library(out, loaded)
     if as_json:
-        print_json({"written": str(out), "motions": len(known)})
+        print_json({"written": str(out), "motions": len(loaded)})
     elif not quiet:
-        typer.echo(f"{len(known)} motions: {out}")
+        typer.echo(f"{len(loaded)} motions: {out}")
 
 
 def _numbers(library: Path, names: list[str], words: list[str]) -> list[float]:
-    """Parameters of a library from words; UsageError, with its name, for one that is no number."""
+    """Return parameters of a library from words; raise UsageError for invalid numbers."""
     if len(words) != len(names):
         raise UsageError(
             f"{library}: expected {len(names)} numbers, for {', '.join(names)}. Got {len(words)}: "
@@ -301,12 +301,12 @@ def _numbers(library: Path, names: list[str], words: list[str]) -> list[float]:
 
 
 def _check_seed(file: Any, seed: int | None) -> None:
-    """UsageError when a library that exists was begun with another seed."""
+    """Raise UsageError if a library was begun with another seed."""
     begun = file.about("state")
     if seed is None or begun is None or begun.get("seed") == seed:
         return
-    own = f" of --seed {begun['seed']}" if "seed" in begun else ""
+    seeded = f" of --seed {begun['seed']}" if "seed" in begun else ""
     raise UsageError(
-        f"--seed {seed} is for a new library: {file.path} goes on with its own random tasks{own}. "
-        "Leave --seed out, or give another --out."
+        f"--seed {seed} is for a new library: {file.path} continues with its own random "
+        f"tasks{seeded}. Leave --seed out, or give another --out."
     )

@@ -73,29 +73,29 @@ def _known_backend(name: str) -> str:
 
 
 def parameters(texts: list[str] | None, option: str = "--set") -> dict[str, str]:
-    """Names and values of --set, or of another option of its kind.
+    """Return names and values of --set, or of a similar option.
 
     Raises:
-        UsageError: One is not NAME=VALUE, or a name is there twice.
+        UsageError: A text is not NAME=VALUE, or a name is repeated.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"{option} needs NAME=VALUE, got '{text}'.")
-        if name in found:
+        if name in values:
             raise UsageError(
-                f"{option} {name} is given twice, as '{found[name]}' and '{value}': give it once."
+                f"{option} {name} is given twice, as '{values[name]}' and '{value}': give it once."
             )
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def view_of(camera: str, movie: Path | None) -> Any:
-    """The `view.movie.direction.View` of --camera; None: the movie's own choice.
+    """Return the `view.movie.direction.View` of --camera, or None for 'auto'.
 
     Raises:
-        UsageError: There is no such view, or no movie to be seen from it.
+        UsageError: The view is unknown, or there is no movie.
     """
     if camera == "auto":
         return None
@@ -123,33 +123,33 @@ def _finite(data: Any) -> Any:
 
 
 @contextmanager
-def stopping(kept: str | Callable[[], str]) -> Iterator[None]:
-    """Say at Ctrl-C what is left of work that was begun."""
+def note_stop(results: str | Callable[[], str]) -> Iterator[None]:
+    """Print the remaining results of the block at Ctrl-C, and exit."""
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"Stopped. {kept if isinstance(kept, str) else kept()}", err=True)
+        typer.echo(f"Stopped. {results if isinstance(results, str) else results()}", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
 
 
-def exit_if_stopped(done: int, asked: int, what: str) -> None:
-    """Say that Ctrl-C ended work early, whose results so far were shown, and exit."""
-    if done < asked:
-        typer.echo(f"Stopped by Ctrl-C: the figures are of {done} of {asked} {what}.", err=True)
+def exit_if_stopped(count: int, total: int, items: str) -> None:
+    """Print that Ctrl-C ended work early, and exit, if not all was done."""
+    if count < total:
+        typer.echo(f"Stopped by Ctrl-C: the figures are of {count} of {total} {items}.", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED)
 
 
 def named_numbers(option: str, texts: Sequence[str] | None) -> dict[str, float]:
-    """Names and numbers of an option NAME=NUMBER that may be repeated.
+    """Return names and numbers of an option NAME=NUMBER that may be repeated.
 
     Raises:
-        UsageError: One is not of that form.
+        UsageError: A text is not of that form.
     """
-    found = {}
+    numbers = {}
     for text in texts or []:
         name, _, value = text.partition("=")
         try:
-            found[name.strip()] = float(value)
+            numbers[name.strip()] = float(value)
         except ValueError:
             raise UsageError(f"{option} needs NAME=NUMBER, got '{text}'.") from None
-    return found
+    return numbers

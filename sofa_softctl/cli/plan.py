@@ -21,9 +21,9 @@ from sofa_softctl.cli.options import (
     Strict,
     View,
     Workers,
+    note_stop,
     parameters,
     print_json,
-    stopping,
     view_of,
 )
 from sofa_softctl.cli.root import app
@@ -43,7 +43,8 @@ def plan(
     scene: Scene,
     task: Annotated[str, typer.Option(help="Key of the scene file's TASKS.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.mcap", help="The plan, for scenes to play back.")
+        Path | None,
+        typer.Option(metavar="FILE.mcap", help="File of the plan, for scenes to play back."),
     ] = None,
     force: Force = False,
     instants: Annotated[int, typer.Option(help="Instants of the plan.", min=3)] = 200,
@@ -102,9 +103,9 @@ def plan(
 
     check_workers(workers, cluster)
     load_plugins(plugin, "embedded")
-    kept = "Equilibria are lost; with --store FILE they would have been kept."
+    message = "Equilibria are lost; with --store FILE they would have been kept."
     if store is not None:
-        kept = f"Equilibria are kept in {store}: the same command goes on with them."
+        message = f"Equilibria are kept in {store}: the same command goes on with them."
     if exact:
         _check_exact(
             estimate=estimate,
@@ -128,7 +129,7 @@ def plan(
     with (
         exit_is_an_error(scene),
         nullcontext() if out is None else RecordFile(out, overwrite=force) as file,
-        stopping(kept),
+        note_stop(message),
         show.console.status("solving the equilibria around the start") as line,
         prepare_scene(
             scene,
@@ -159,37 +160,37 @@ def plan(
             return
         watch = plan_tables.Watch(ready)
         line.update(watch)
-        found = correct_until_accepted(ready.plan(watch.steps.append), progress=watch.say)
-        if file is not None and (found.status.executable or anyway):
-            found.write(file, anyway=anyway)
+        result = correct_until_accepted(ready.plan(watch.steps.append), progress=watch.show_text)
+        if file is not None and (result.status.executable or anyway):
+            result.write(file, anyway=anyway)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     elif not quiet:
-        plan_tables.show_plan(found)
-    if out is not None and not found.status.executable:
-        what = f"{out} says so" if anyway else f"{out} is not written (--anyway writes it)"
-        show.note(f"The plan must not be executed: {what}.", doubt=True)
-    _draw(found, show, plot, movie, view)
-    raise typer.Exit(found.status.verdict.exit_status)
+        plan_tables.show_plan(result)
+    if out is not None and not result.status.executable:
+        note = f"{out} says so" if anyway else f"{out} is not written (--anyway writes it)"
+        show.note(f"The plan must not be executed: {note}.", doubt=True)
+    _draw(result, show, plot, movie, view)
+    raise typer.Exit(result.status.verdict.exit_status)
 
 
-def _draw(found: Any, show: Any, plot: Path | None, movie: Path | None, view: Any) -> None:
-    """The pictures of a plan."""
+def _draw(result: Any, show: Any, plot: Path | None, movie: Path | None, view: Any) -> None:
+    """Save plot and movie of a plan."""
     from sofa_softctl.view.movie.plan import save_plan_movie
     from sofa_softctl.view.plots.plan import save_plan_plot
 
     if plot is not None:
-        save_plan_plot(plot, found)
+        save_plan_plot(plot, result)
     if movie is not None:
         with show.bar("Rendering", 1) as advance:
-            save_plan_movie(movie, found, view=view, progress=advance)
+            save_plan_movie(movie, result, view=view, progress=advance)
         show.console.print(f"Movie: {movie}", highlight=False, markup=False)
 
 
 def _check_exact(*, estimate: bool, **about_the_grid: Any) -> None:
-    """UsageError for options that --exact has no use for."""
+    """Raise UsageError for options that --exact does not use."""
     if estimate:
         raise UsageError("--estimate counts corners of the grid: leave out --exact.")
-    for name, given in about_the_grid.items():
-        if given:
+    for name, value in about_the_grid.items():
+        if value:
             raise UsageError(f"--{name} is about the grid, and --exact plans without it.")

@@ -31,7 +31,7 @@ def export(
         Path,
         typer.Option(
             metavar="FILE.csv|npz|pvd",
-            help="The table, arrays for numpy.load, or meshes and stresses for ParaView.",
+            help="Table, arrays for numpy.load, or meshes and stresses for ParaView.",
         ),
     ],
     stream: Annotated[
@@ -50,7 +50,7 @@ def export(
     writers: dict[str, Callable[[Record, Path], None]] = {
         ".csv": export_csv,
         ".npz": export_npz,
-        ".pvd": partial(_export_pvd, every=every),
+        ".pvd": partial(_export_pvd, interval=every),
     }
     write = writers.get(to.suffix.lower())
     if write is None:
@@ -73,11 +73,11 @@ def export(
     typer.echo(f"Written: {to}")
 
 
-def _export_pvd(record: Record, to: Path, every: int) -> None:
-    """With a progress bar, and the names of the parts."""
+def _export_pvd(record: Record, to: Path, interval: int) -> None:
+    """Export with a progress bar, and print the names of the parts."""
     from sofa_softctl.view.paraview.collection import export_pvd
     from sofa_softctl.view.terminal.run import Terminal
 
     with Terminal().bar("Exporting", len(record.time)) as progress:
-        parts = export_pvd(record, to, every=every, progress=progress)
+        parts = export_pvd(record, to, interval=interval, progress=progress)
     typer.echo(f"Parts, with a file for each step in {to.with_suffix('')}: {', '.join(parts)}")

@@ -35,14 +35,14 @@ class StoppableCommand:
 
             if not (frames := user_frames(ended)):
                 raise
-            where = describe((frames[-1].filename, frames[-1].lineno or 0))
+            location = describe((frames[-1].filename, frames[-1].lineno or 0))
             raise SceneError(
-                f"{where}: the scene waits for input from the keyboard, and there is none."
+                f"{location}: the scene waits for input from the keyboard, and there is none."
             ) from ended
 
 
 class Commands(StoppableCommand, TyperGroup):
-    """The commands, imported when they are used."""
+    """Group of commands that are imported when they are used."""
 
     def __init__(self, *, commands: Any = None, **options: Any) -> None:
         super().__init__(**options)
@@ -53,7 +53,7 @@ class Commands(StoppableCommand, TyperGroup):
         return [*self.commands]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command of a command line; `softctl mesh info` says what it is now."""
+        """Return the command of a command line; refuse old names such as `softctl mesh info`."""
         if args[1:2] == ["info"] and args[0] in ("library", "mesh", "record", "surrogate"):
             new = " ".join(["softctl", *args[1:]])
             ctx.fail(f"'softctl {args[0]} info' is '{new}' now.")
@@ -69,7 +69,7 @@ class Commands(StoppableCommand, TyperGroup):
 
 
 def _robot_failed(stopped: BaseException) -> DeviceError | None:
-    """The error of a device that was being handled when a signal came: that one is shown."""
+    """Return the device error that was being handled when a signal came, or None."""
     while (before := stopped.__context__) is not None:
         if isinstance(before, DeviceError):
             return before
@@ -90,8 +90,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
         from importlib.metadata import version
 
         typer.echo(f"softctl {version('sofa-softctl')}")

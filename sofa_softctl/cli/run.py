@@ -12,11 +12,11 @@ import typer
 
 from sofa_softctl.base.processes import ended_by_signals
 from sofa_softctl.cli.files import (
-    adding,
-    adding_keys,
+    chain_additions,
     check_name,
     check_outputs,
     exit_is_an_error,
+    key_addition,
     load_plugins,
     open_session,
     unpressed_keys,
@@ -89,7 +89,7 @@ def run(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scene: follow the goal, and say how well that went.
+    """Run a scene: follow the goal, and report the result.
 
     Ctrl-C, SIGTERM and SIGHUP end it after the present step: what was done is recorded, drawn and
     shown.
@@ -112,17 +112,17 @@ def run(
         if as_json:  # what the scene prints would be in the JSON
             stack.enter_context(redirect_stdout(sys.stderr))
         if dry_run:
-            stack.enter_context(_noted_dry_run())
+            stack.enter_context(_mark_dry_run())
         file = None
         if record is not None:  # before the work: another run may record there
             from sofa_softctl.record.file import RecordFile
 
             file = stack.enter_context(RecordFile(record, overwrite=force))
-        add = adding_keys(key)
+        add = key_addition(key)
         if bridge is not None or dry_run:
             from sofa_softctl.cli.bridge.in_scene import adding_bridge
 
-            add = adding(add, adding_bridge(bridge, dry_run))
+            add = chain_additions(add, adding_bridge(bridge, dry_run))
         silent = quiet or as_json
         session = stack.enter_context(open_session(scene, backend, set_, quiet=silent, add=add))
         if not key and (hint := unpressed_keys(session)):
@@ -166,7 +166,7 @@ def run(
 
 
 def _check_record(path: Path | None) -> None:
-    """Refuse a recording that has not the suffix of one."""
+    """Refuse a recording with a wrong suffix."""
     if path is not None:
         from sofa_softctl.record.file import check_suffix
 
@@ -174,12 +174,12 @@ def _check_record(path: Path | None) -> None:
 
 
 @contextmanager
-def _noted_dry_run() -> Iterator[None]:
-    """Mark lines and recordings as those of a run in which no motor moves."""
+def _mark_dry_run() -> Iterator[None]:
+    """Mark lines and recordings in the block as a dry run, in which no motor moves."""
     from sofa_softctl.bridge.dry_run import DRY_RUN, annotate_errors
-    from sofa_softctl.view.words import prefixed
+    from sofa_softctl.view.words import prefix_output
 
-    with prefixed(f"{DRY_RUN} | "), annotate_errors(DRY_RUN):
+    with prefix_output(f"{DRY_RUN} | "), annotate_errors(DRY_RUN):
         yield
 
 

@@ -51,7 +51,7 @@ def score(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Play episodes with a policy, and say what they brought."""
+    """Play episodes with a policy, and print the scores."""
     from sofa_softctl.learning.environments.named import SceneMaker, interface_of
     from sofa_softctl.learning.measuring.scores import score as play
     from sofa_softctl.learning.measuring.scores import score_baseline
@@ -67,7 +67,7 @@ def score(
     if baseline and (surrogate or not isinstance(maker, SceneMaker)):
         raise UsageError("--baseline is for scene files, without --surrogate.")
     loaded.check_fits(interface_of(maker), maker.name)
-    env = maker.make()
+    env = maker.make_env()
     try:
         with show.bar("Episodes", episodes) as advance:
             scores = {"policy": play(env, loaded.shares, episodes, seed=seed, progress=advance)}

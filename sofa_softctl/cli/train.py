@@ -14,9 +14,9 @@ from sofa_softctl.cli.options import (
     Quiet,
     Set,
     named_numbers,
+    note_stop,
     parameters,
     print_json,
-    stopping,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import UsageError
@@ -82,7 +82,7 @@ def train(
     ] = None,
     set_: Set = None,
     task_set: TaskSet = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a policy that exists.")] = False,
     episodes: Episodes = 20,
     plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Learning curve.")] = None,
@@ -96,7 +96,7 @@ def train(
     """Train a policy by proximal policy optimisation, and score it.
 
     A policy that was trained on a surrogate is scored again on the exact model. Ctrl-C and kills
-    lose no more than the iteration that was under way: go on with --resume.
+    lose at most the current iteration: continue with --resume.
     """
     from sofa_softctl.learning.policy.policy import check_suffix
     from sofa_softctl.learning.training.checkpoint import checkpoint_of
@@ -106,16 +106,16 @@ def train(
     check_extra()
     check_outputs(plot=plot, out=policy, curve=curve)
     check_name(check_suffix, policy)
-    for kept in (policy, checkpoint_of(policy)):
-        if kept.exists() and not (force or resume):
-            raise UsageError(f"'{kept}' exists: go on with --resume, or replace it by --force.")
+    for file in (policy, checkpoint_of(policy)):
+        if file.exists() and not (force or resume):
+            raise UsageError(f"'{file}' exists: go on with --resume, or replace it by --force.")
     load_plugins(plugin, "embedded")
     show = LearningTerminal(quiet=quiet or as_json)
     maker = maker_from(environment, task, set_, task_set, surrogate, store)
     settings = _settings(maker, steps, seed, envs, workers, named_numbers("--setting", setting))
     show.prepare(maker)
     with (
-        stopping(lambda: _kept(checkpoint_of(policy))),
+        note_stop(lambda: _kept_results(checkpoint_of(policy))),
         show.training(settings.steps) as progress,
     ):
         result = _train(maker, settings, workers, policy, resume, progress)
@@ -140,8 +140,8 @@ def train(
         show.gap(scores)
 
 
-def _kept(checkpoint: Path) -> str:
-    """What a training that was stopped leaves."""
+def _kept_results(checkpoint: Path) -> str:
+    """Return a text on the files of a stopped training."""
     if checkpoint.exists():
         return f"'{checkpoint}' has the iterations until now: go on with --resume."
     return "Nothing was written: a checkpoint comes at the end of each iteration."
@@ -155,7 +155,7 @@ def maker_from(
     surrogate: bool,
     store: Path | None,
 ) -> Any:
-    """The maker of an environment from options."""
+    """Return the maker of an environment from options."""
     from sofa_softctl.learning.environments.named import maker_of
 
     return maker_of(
@@ -174,26 +174,26 @@ def _settings(
     seed: int,
     envs: int | None,
     workers: int,
-    others: dict[str, float],
+    values: dict[str, float],
 ) -> Any:
-    """Settings for many robots in one call, or for a few scenes."""
+    """Return settings for many robots in one object, or for a few scenes."""
     from dataclasses import fields
 
     from sofa_softctl.learning.training.settings import SCENES, Settings
 
-    given: dict[str, Any] = {} if maker.batched else dict(SCENES)
-    known = {field.name: field.type for field in fields(Settings)}
-    for name, value in others.items():
-        if name not in known or name == "layers":
-            names = ", ".join(name for name in known if name != "layers")
+    settings: dict[str, Any] = {} if maker.is_vectorized else dict(SCENES)
+    types = {field.name: field.type for field in fields(Settings)}
+    for name, value in values.items():
+        if name not in types or name == "layers":
+            names = ", ".join(name for name in types if name != "layers")
             raise UsageError(f"--setting knows no '{name}'. It has: {names}.")
-        given[name] = int(value) if known[name] == "int" else value
-    given["seed"] = seed
+        settings[name] = int(value) if types[name] == "int" else value
+    settings["seed"] = seed
     if steps is not None:
-        given["steps"] = steps
+        settings["steps"] = steps
     if envs is not None or workers:
-        given["envs"] = envs or workers
-    return Settings(**given)
+        settings["envs"] = envs or workers
+    return Settings(**settings)
 
 
 def _train(
@@ -215,12 +215,12 @@ def _train(
     )
 
 
-FRESH = 1_000_000
-"""Seed of the first episode of a score: none that a training begins with."""
+SCORE_SEED = 1_000_000
+"""Seed of the first episode of a score, which differs from seeds of trainings."""
 
 
 def _scores(maker: Any, policy: Any, episodes: int, show: Any) -> dict[str, Any]:
-    """Of a policy in its environment, and on the exact model where there is one."""
+    """Score a policy in its environment, and on the exact model if there is one."""
     from sofa_softctl.learning.measuring.scores import score
 
     scores = {}
@@ -229,9 +229,9 @@ def _scores(maker: Any, policy: Any, episodes: int, show: Any) -> dict[str, Any]
     if exact is not None:
         twins["the exact model"] = exact
     for name, twin_maker in twins.items():
-        env = twin_maker.make()
+        env = twin_maker.make_env()
         count = min(episodes, env.costly_episodes) if hasattr(env, "costly_episodes") else episodes
         with show.bar(f"Score in {name}", count) as advance:
-            scores[name] = score(env, policy.shares, count, seed=FRESH, progress=advance)
+            scores[name] = score(env, policy.shares, count, seed=SCORE_SEED, progress=advance)
         env.close()
     return scores

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sofa_softctl.cli.files import exit_is_an_error, load_plugins, open_session
-from sofa_softctl.cli.options import Plugin, Quiet, Set, stopping
+from sofa_softctl.cli.options import Plugin, Quiet, Set, note_stop
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError, UsageError
 
@@ -28,7 +28,7 @@ def warmup(
     plugin: Plugin = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compile kernels now, on all cores, so that first runs start at once.
+    """Compile kernels now, on all cores, so that first runs start immediately.
 
     Compiled kernels are kept in a folder of the user, or in SOFTCTL_KERNEL_CACHE. Without SCENE,
     what the scenes of this package call is compiled; kernels that are there already are kept.
@@ -40,7 +40,7 @@ def warmup(
         if set_ or plugin:
             raise UsageError("--set and --plugin are for scenes: name one, 'softctl warmup SCENE'.")
         try:
-            with stopping("What was compiled is kept: the same command goes on with it."):
+            with note_stop("What was compiled is kept: the same command goes on with it."):
                 ready, new, total = AHEAD.compile_all()
         except OSError as error:
             raise SoftctlError(

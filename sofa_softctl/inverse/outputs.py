@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.qpcc.problem.modes import Mode
 from sofa_softctl.qpcc.solve.solution import InverseSolution
-from sofa_softctl.scene.control.channels import CONTACTS_KEPT
+from sofa_softctl.scene.control.channels import CONTACTS_MAX
 from sofa_softctl.scene.control.report import Markers
 from sofa_softctl.scene.control.units import ActuatorQuantities
 from sofa_softctl.units import together
@@ -26,11 +26,11 @@ RECORDED: dict[str, tuple[str, str]] = {
 }
 """Quantity and meaning of the Data in every recording of cables, see `scene.channels`."""
 RECORDED_CONTACTS: dict[str, tuple[Any, ...]] = {
-    "contact_point": ("length", "Position of each contact", CONTACTS_KEPT),
-    "contact_force": ("force", "Force of each contact on the second body", CONTACTS_KEPT),
-    "contact_normal": ("force", "Normal force of each contact", CONTACTS_KEPT),
-    "contact_slide": ("length", "Slip of each contact in the step", CONTACTS_KEPT),
-    "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding", CONTACTS_KEPT),
+    "contact_point": ("length", "Position of each contact", CONTACTS_MAX),
+    "contact_force": ("force", "Force of each contact on the second body", CONTACTS_MAX),
+    "contact_normal": ("force", "Normal force of each contact", CONTACTS_MAX),
+    "contact_slide": ("length", "Slip of each contact in the step", CONTACTS_MAX),
+    "contact_mode": ("", "0 inactive, 1 sticking, 2 sliding", CONTACTS_MAX),
     "gap": ("", "(objective - bound) / objective of the step; 0 without contacts"),
     "pieces": ("", "Pieces of the problem that were solved"),
 }

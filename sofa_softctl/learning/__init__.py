@@ -11,7 +11,7 @@ __all__, __getattr__, __dir__ = public(
     {
         "policy.controller": ["PolicyController"],
         "policy.policy": ["Policy"],
-        "surrogates.batch_task": ["Advanced", "BatchTask"],
+        "surrogates.batch_task": ["DecisionResult", "BatchTask"],
         "surrogates.line_task": ["LineTask"],
         "surrogates.surrogate_env": ["SurrogateEnv", "SurrogateVectorEnv"],
         "task.action": ["Action"],

@@ -1,4 +1,4 @@
-"""Numbers and names as text."""
+"""Formats of numbers and names, and a prefix for printed lines."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 
 
 def interval_text(low: float, high: float, value: float, start: float) -> str:
-    """An interval as text; none where it reaches to twice the value and more."""
-    if not known(low, high, value, start):
+    """Return an interval as text, or words if it is not informative."""
+    if not is_informative(low, high, value, start):
         return "not known alone"
     return f"{number(low, high - low)} to {number(high, high - low)}"
 
 
-def known(low: float, high: float, value: float, start: float) -> bool:
-    """Whether an interval is informative; it is where zero is as good a value as any."""
-    wide = high - low >= 2.0 * abs(value) and value != 0.0 and start != 0.0
-    return bool(np.isfinite(high - low) and not wide)
+def is_informative(low: float, high: float, value: float, start: float) -> bool:
+    """Return True if a finite interval is narrower than twice the value, or value or start is 0."""
+    is_wide = high - low >= 2.0 * abs(value) and value != 0.0 and start != 0.0
+    return bool(np.isfinite(high - low) and not is_wide)
 
 
 def number(value: float, width: float) -> str:
-    """A value with two digits of half its interval's width."""
+    """Return a value, rounded to two digits of half its interval's width."""
     if not (np.isfinite(width) and width > 0.0):
         return f"{value:.5g}"
     digits = 1 - int(np.floor(np.log10(width / 2.0)))
@@ -34,47 +34,47 @@ def number(value: float, width: float) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 takes the sign from -0
 
 
-def counted(number: int, what: str) -> str:
-    """'1 simulation', '2 simulations'; '1 more is', '2 more are'."""
-    if what == "more":
+def plural(number: int, noun: str) -> str:
+    """Return '1 simulation', '2 simulations', '1 more is', '2 more are'."""
+    if noun == "more":
         return f"{number} more {'is' if number == 1 else 'are'}"
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def plain(value: Any) -> str:
-    """A value of a row, numbers with few digits."""
+def format_value(value: Any) -> str:
+    """Return a value of a row as text, numbers with five digits."""
     if isinstance(value, bool) or value is None:
         return {None: "", True: "true", False: "false"}[value]
     if isinstance(value, float):
         return f"{value:.5g}"
     if isinstance(value, list):
-        return f"[{', '.join(map(plain, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     return str(value)
 
 
-class Prefixed(io.TextIOBase):
-    """A text stream that begins every line with some words.
+class PrefixedStream(io.TextIOBase):
+    """Text stream that begins every line with a prefix.
 
     Args:
-        stream: What it writes to.
-        words: The words.
+        stream: Stream to write to.
+        prefix: Beginning of every line.
     """
 
-    def __init__(self, stream: TextIO, words: str) -> None:
-        self._stream, self._words = stream, words
+    def __init__(self, stream: TextIO, prefix: str) -> None:
+        self._stream, self._prefix = stream, prefix
         self._at_start = True
 
     def write(self, text: str) -> int:
-        """Write, with the words where a line begins."""
+        """Write text with the prefix at the beginning of lines."""
         if not isinstance(text, str):  # click asks whether it takes bytes
             raise TypeError(f"write() takes text, not {type(text).__name__}")
         for line in text.splitlines(keepends=True):
-            self._stream.write(f"{self._words}{line}" if self._at_start else line)
+            self._stream.write(f"{self._prefix}{line}" if self._at_start else line)
             self._at_start = line.endswith("\n")
         return len(text)
 
     def writable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def flush(self) -> None:
@@ -83,11 +83,11 @@ class Prefixed(io.TextIOBase):
 
 
 @contextmanager
-def prefixed(words: str) -> Iterator[None]:
-    """Begin every line on standard output and standard error with these words; empty: nothing."""
-    if not words:
+def prefix_output(prefix: str) -> Iterator[None]:
+    """Begin every line on standard output and standard error with `prefix`."""
+    if not prefix:
         yield
         return
-    out, errors = Prefixed(sys.stdout, words), Prefixed(sys.stderr, words)
+    out, errors = PrefixedStream(sys.stdout, prefix), PrefixedStream(sys.stderr, prefix)
     with redirect_stdout(out), redirect_stderr(errors):
         yield

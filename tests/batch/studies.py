@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sofa_softctl.batch.execution.driver import run_study
-from sofa_softctl.batch.execution.workers import bits
+from sofa_softctl.batch.execution.workers import bitwise_key
 from sofa_softctl.batch.study.file import read_study
 from sofa_softctl.batch.study.row import TIMES
 from sofa_softctl.batch.table.folder import StudyFolder
@@ -99,6 +99,6 @@ def done(path: Path, executor, out="", **options):
 def same_bits(found, left_out=TIMES):
     """Rows as what is equal where they are, bit for bit, without columns of time."""
     return [
-        {name: bits(value) for name, value in row.items() if name not in left_out}
+        {name: bitwise_key(value) for name, value in row.items() if name not in left_out}
         for row in found.rows.to_pylist()
     ]

@@ -199,7 +199,7 @@ def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, dask, soft
     assert process.returncode == 130, said
     assert said == (
         f"Stopped by Ctrl-C. '{path.with_suffix('.study')}' has all rows so far: the same command "
-        "goes on.\n"
+        "continues.\n"
     )
     (tmp_path / "go").touch()
     found = json.loads(softctl(*words, "--json")[1])

@@ -39,7 +39,7 @@ from sofa_softctl.batch.execution import driver
 from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.batch.study.file import read_study
 
-driver.FLUSHES_EVERY = 0.05
+driver.FLUSH_INTERVAL = 0.05
 if __name__ == "__main__":
     study = read_study(sys.argv[1])
     with StudyFolder(Path(sys.argv[2]), study) as folder, LocalExecutor(2) as executor:
@@ -188,7 +188,7 @@ def f(x):
 def test_code_that_is_edited_while_a_study_runs_ends_it_without_its_rows(
     tmp_path, back, monkeypatch
 ):
-    monkeypatch.setattr(driver, "FLUSHES_EVERY", 0.0)
+    monkeypatch.setattr(driver, "FLUSH_INTERVAL", 0.0)
     file, path = tmp_path / "f.py", tmp_path / "f.toml"
     file.write_text(EDITED)
     path.write_text(f'function = "f.py:f"\nparameters.x.values = {list(range(1, 13))}\n')

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from sofa_softctl.batch.study.file import read_study
-from sofa_softctl.batch.study.measures import check_measures, measured
+from sofa_softctl.batch.study.measures import check_measures, evaluate_measures
 from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.errors import StudyError
 from sofa_softctl.view.terminal.batch import show_results
@@ -28,7 +28,7 @@ SUMMARY = {
 def measure(path):
     summary = SimpleNamespace(to_dict=lambda: SUMMARY)
     check_measures({"found": path}, summary)
-    return measured({"found": path}, {"summary": summary})["found"]
+    return evaluate_measures({"found": path}, {"summary": summary})["found"]
 
 
 def test_what_never_happened_is_counted_as_0_and_an_empty_list_is_no_value():
@@ -138,7 +138,7 @@ def test_a_parameter_that_changes_nothing_is_named(tmp_path, workers, capsys):
     found = done(path, workers)
     assert found.idle_parameters() == ["idle"]
     show_results(found)
-    assert "Runs that differ in 'idle' alone are equal: no measure shows it." in (
+    assert "Runs that differ only in 'idle' are equal: no measure shows it." in (
         capsys.readouterr().out
     )
     path.write_text(

@@ -7,9 +7,9 @@ import pytest
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import run_one as running
-from sofa_softctl.batch.execution.beginning import Beginnings
+from sofa_softctl.batch.execution.beginning import WarmSessionCache
 from sofa_softctl.batch.execution.run_one import Task, run_one
-from sofa_softctl.batch.execution.workers import differences, repeated
+from sofa_softctl.batch.execution.workers import differences, repeat
 from sofa_softctl.batch.study.file import read_study
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import GRID, MEASURES, done, same_bits, written
@@ -43,7 +43,7 @@ def test_rows_are_the_same_with_one_worker(plain):
 
 def test_rows_are_the_same_in_a_study_that_is_continued(plain, workers):
     path, found = plain
-    assert len(done(path, workers, "part.study", most=4).rows) == 4
+    assert len(done(path, workers, "part.study", count_max=4).rows) == 4
     assert same_bits(done(path, workers, "part.study")) == same_bits(found)
 
 
@@ -83,9 +83,9 @@ def test_a_branch_from_the_warm_up_gives_what_a_new_session_gives(tmp_path, trou
         tasks = [replace(t, scenario=replace(t.scenario, measures=broken)) for t in tasks]
     fresh = []
     for task in tasks:
-        monkeypatch.setattr(running, "_beginnings", Beginnings())
+        monkeypatch.setattr(running, "_beginnings", WarmSessionCache())
         fresh.append(run_one(task))
-    monkeypatch.setattr(running, "_beginnings", kept := Beginnings())
+    monkeypatch.setattr(running, "_beginnings", kept := WarmSessionCache())
     branched = [run_one(task) for task in tasks]
     assert bool(kept._session) is not bool(trouble)
     for row in (*fresh, *branched):
@@ -103,7 +103,7 @@ def test_a_session_whose_controllers_have_no_snapshot_is_not_kept(tmp_path, monk
     scene = (tmp_path / "bar.py").read_text() + COUNTER
     (tmp_path / "bar.py").write_text(scene.replace("made = small_scene(root)", _COUNTED))
     study = read_study(path)
-    monkeypatch.setattr(running, "_beginnings", kept := Beginnings())
+    monkeypatch.setattr(running, "_beginnings", kept := WarmSessionCache())
     rows = [run_one(Task(study.scenario, run)) for run in list(study.runs())[:2]]
     assert [row["status"] for row in rows] == ["OK", "OK"], rows[0]["reason"]
     assert kept._session is None
@@ -185,12 +185,12 @@ def test_a_run_that_is_repeated_is_the_same_and_a_changed_scene_is_not(plain, wo
     path, found = plain
     before = found.row("4")
     task = Task(read_study(path).scenario, found.run(before))
-    assert differences(before, repeated(task, workers)) == []
+    assert differences(before, repeat(task, workers)) == []
     bar = path.parent / "bar.py"
     text = bar.read_text()
     bar.write_text(text.replace("[0][2]", "[0][2] + 1e-14"))
     with LocalExecutor(1) as fresh:
-        assert differences(before, repeated(task, fresh)) == ["height"]
+        assert differences(before, repeat(task, fresh)) == ["height"]
     bar.write_text(text)
 
 
@@ -269,7 +269,7 @@ def test_data_that_a_component_read_before_are_taken_over_or_refused(tmp_path, w
     heights = found.numbers("height").reshape(3, 2)
     assert (heights[:, 1] > heights[:, 0]).all() and np.ptp(heights[:, 0]) < 1e-9
     text = text.replace("TetrahedronFEMForceField.youngModulus", "mesh.position")
-    with pytest.raises(StudyError, match="'body/mesh.position' is read at the start alone"):
+    with pytest.raises(StudyError, match="'body/mesh.position' is read only at the start"):
         done(written(tmp_path, text, "other"), workers, "other.study")
 
 

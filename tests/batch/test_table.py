@@ -28,7 +28,7 @@ def test_rows_come_back_once_each_in_order_the_last_of_each_run(tmp_path):
 
 
 def test_many_parts_become_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "MERGED_FROM", 8)
+    monkeypatch.setattr(tables, "MERGED_PARTS_MIN", 8)
     table = Table(tmp_path)
     for index in range(20):
         table.append([row(index)])
@@ -38,8 +38,8 @@ def test_many_parts_become_one(tmp_path, monkeypatch):
 
 def test_parts_that_are_large_are_not_merged_again(tmp_path, monkeypatch):
     """So that each row is written twice, not once with every merge."""
-    monkeypatch.setattr(tables, "MERGED_FROM", 4)
-    monkeypatch.setattr(tables, "LARGE", 1)
+    monkeypatch.setattr(tables, "MERGED_PARTS_MIN", 4)
+    monkeypatch.setattr(tables, "SMALL_BYTES_MAX", 1)
     table = Table(tmp_path)
     for index in range(9):
         table.append([row(index)])
@@ -124,7 +124,7 @@ def test_a_study_whose_measure_is_a_number_or_a_text_has_all_its_rows(tmp_path, 
     (tmp_path / "of.py").write_text('def f(x):\n    return {"y": "text" if x == 3 else x}\n')
     path = tmp_path / "s.toml"
     path.write_text('function = "of.py:f"\n[parameters.x]\nvalues = [1, 2, 3, 4]\n')
-    done(path, workers, most=2)
+    done(path, workers, count_max=2)
     found = done(path, workers)
     assert found.rows["y"].to_pylist() == ["1.0", "2.0", "text", "4.0"]
     assert differences(found.row("3"), found.as_stored(found.row("3") | {"y": 4})) == []
@@ -219,8 +219,8 @@ def strange(path):
 def test_runs_of_a_damaged_part_are_done_again_and_the_part_is_kept(tmp_path, workers, damage):
     path = written(tmp_path, GRID)
     found = done(path, workers)
-    done(path, workers, "d.study", most=3)
-    done(path, workers, "d.study", most=3)
+    done(path, workers, "d.study", count_max=3)
+    done(path, workers, "d.study", count_max=3)
     first = tmp_path / "d.study" / "rows" / "part-000001.parquet"
     damage(first)
     (said,) = read_results(tmp_path / "d.study").damaged

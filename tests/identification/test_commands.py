@@ -266,7 +266,7 @@ def test_causes_can_be_left_out(files):
 
 
 def test_what_a_long_search_found_is_shown_before_it_is_judged(files, monkeypatch):
-    monkeypatch.setattr("sofa_softctl.cli.identify.command.LONG", 0.0)
+    monkeypatch.setattr("sofa_softctl.cli.identify.command.LONG_SEARCH", 0.0)
     told = run(PROBLEM, "--data", files / "a.csv")
     assert "The search ended, not judged yet, at tau = 0." in told
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sofa_softctl.learning import Advanced, BatchTask, Interface, Quantities
+from sofa_softctl.learning import BatchTask, DecisionResult, Interface, Quantities
 
 
 class Lag(BatchTask):
@@ -23,7 +23,7 @@ class Lag(BatchTask):
     def advance(self, state, action):
         after = state.copy()
         after[:, 0] += self.share * (action[:, 0] - state[:, 0])
-        return Advanced(after, after[:, 0] >= self.edge)
+        return DecisionResult(after, after[:, 0] >= self.edge)
 
     def observe(self, state):
         return state
@@ -31,5 +31,5 @@ class Lag(BatchTask):
     def reward(self, before, action, after):
         return -np.abs(after[:, 0] - after[:, 1])
 
-    def lost(self, state):
+    def lost_reward(self, state):
         return np.full(len(state), -5.0)

@@ -27,14 +27,14 @@ def test_a_displacement_has_its_own_limits(root):
     driven = Actuation([Action("/body/cable", low=0.0, drive="displacement")], root, None)
     assert cable.valueType.value == "displacement"
     assert driven.quantities.high[0] == 5.0
-    driven.ask(np.array([4.0]))
+    driven.request(np.array([4.0]))
     driven.advance()
     assert driven.applied[0] == 0.25 == cable.value.value[0]
 
 
 def test_reset_brings_back_the_values_of_the_scene(root):
     driven = Actuation([Action("/body/cable")], root, None)
-    driven.ask(np.array([30.0]))
+    driven.request(np.array([30.0]))
     driven.advance()
     driven.reset()
     assert driven.asked[0] == driven.applied[0] == root.body.cable.value.value[0] == 0.0

@@ -8,7 +8,7 @@ import pytest
 
 import sofa_softctl.learning  # noqa: F401 - registers
 from sofa_softctl.errors import ParameterError, SceneError, UsageError
-from sofa_softctl.learning.environments.named import _several, interface_of, maker_of, task_of
+from sofa_softctl.learning.environments.named import _make_several, interface_of, maker_of, task_of
 from sofa_softctl.learning.environments.registration import ENVIRONMENTS
 
 
@@ -33,10 +33,10 @@ def test_ours_are_registered_and_clean(name):
 def test_the_laser_arm_is_a_surrogate_with_its_scene_as_exact_twin():
     """Many in one call; one policy fits both, and the same seed has the same goal."""
     maker = maker_of("softctl/LaserArm-v0")
-    assert maker.batched and maker.exact is not None
+    assert maker.is_vectorized and maker.exact is not None
     vector = gymnasium.make_vec("softctl/LaserArm-v0", num_envs=3)
     assert vector.reset(seed=0)[0].shape == (3, 10)
-    mapped, exact = maker.make(), maker.exact.make()
+    mapped, exact = maker.make_env(), maker.exact.make_env()
     try:
         assert mapped.interface.differences(exact.interface) == []
         first = [env.reset(seed=1)[0] for env in (mapped, exact)]
@@ -47,14 +47,14 @@ def test_the_laser_arm_is_a_surrogate_with_its_scene_as_exact_twin():
 
 def test_a_module_before_the_id_is_imported_first():
     maker = maker_of("sofa_softctl.learning:softctl/Finger-v0")
-    env = maker.make()
+    env = maker.make_env()
     assert len(env.interface.action) == 1
     env.close()
 
 
 def test_a_scene_file_has_its_only_task(tiny):
     maker = maker_of(str(tiny), parameters={"stiffness": "12"}, task_parameters={"far": "1.5"})
-    env = maker.make()
+    env = maker.make_env()
     env.reset(seed=0)
     assert env.session.root.body.RestShapeSpringsForceField.stiffness.value[0] == 12.0
     assert 0.0 <= env.episode.goal["x"][0] <= 1.5
@@ -89,7 +89,7 @@ def handler_of_ctrl_c():
 def test_workers_leave_ctrl_c_to_their_parent():
     """Gymnasium makes one environment in the parent, too, which must still hear it."""
     before = signal.getsignal(signal.SIGINT)
-    vector = _several(handler_of_ctrl_c, 2, 2)
+    vector = _make_several(handler_of_ctrl_c, 2, 2)
     try:
         assert vector.reset()[0].ravel().tolist() == [1.0, 1.0]
         assert signal.getsignal(signal.SIGINT) is before

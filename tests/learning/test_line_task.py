@@ -144,7 +144,7 @@ def test_rates_hold_within_a_decision(task):
     env.step(np.array([[80.0, 80.0]]))
     robots = task.robots(env.state)
     assert robots.applied[0] == pytest.approx([8.0, 8.0], rel=1e-12)
-    assert robots.asked[0].tolist() == [80.0, 80.0]
+    assert robots.requested[0].tolist() == [80.0, 80.0]
 
 
 def test_a_robot_beyond_the_range_of_its_map_is_lost(task):
@@ -155,7 +155,7 @@ def test_a_robot_beyond_the_range_of_its_map_is_lost(task):
     assert valid.tolist() == [False, True] and np.isfinite(after[1]).all()
     robots = task.robots(after)
     robots.decisions[:], robots.worst[:] = 3.0, -2.0
-    assert task.lost(after).tolist() == [5 * -2.0] * 2  # five of eight decisions are left
+    assert task.lost_reward(after).tolist() == [5 * -2.0] * 2  # five of eight decisions are left
 
 
 def late_memory(episode):
@@ -178,7 +178,7 @@ def text_in_memory(episode):
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        ({"randomize": {"damping": (0.0, 1.0)}}, "draws damping anew"),
+        ({"randomize": {"damping": (0.0, 1.0)}}, "draws damping again"),
         (
             {"observation": [Observation("all", "/strip/dofs.position", -1.0, 1.0)]},
             f"not known on a surrogate, which has {TIP}.position, {TIP}.velocity",
@@ -207,7 +207,7 @@ def test_a_maker_makes_both_and_keeps_equilibria(tmp_path):
     lines = []
     maker.prepare(lines.append)
     assert "equilibria, error" in lines[-1]
-    assert maker.batched and maker.exact is not None and not maker.exact.batched
+    assert maker.is_vectorized and maker.exact is not None and not maker.exact.is_vectorized
     vector = maker.vector(2, 0)
     assert vector.reset(seed=0)[0].shape == (2, 10)
     again = maker_of(str(STRIP), surrogate=True, store=tmp_path / "strip.store")
@@ -217,4 +217,4 @@ def test_a_maker_makes_both_and_keeps_equilibria(tmp_path):
 
 def test_a_scene_without_a_surrogate_says_so(tiny):
     with pytest.raises(SceneError, match="has no dictionary SURROGATE"):
-        maker_of(str(tiny), surrogate=True).make()
+        maker_of(str(tiny), surrogate=True).make_env()

@@ -146,4 +146,4 @@ def test_shares_are_linear_below_and_above_the_idle_value():
         assert driven.at(driven.share(driven.at(share))) == pytest.approx(driven.at(share))
         space = QuantityBox(driven)
         assert space.in_units(share) == pytest.approx(driven.at(share))
-        assert driven.outside(space.in_units(np.array([-1.01, 1.01])[:, None])).all()
+        assert driven.is_outside(space.in_units(np.array([-1.01, 1.01])[:, None])).all()

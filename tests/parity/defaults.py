@@ -36,7 +36,7 @@ def bare(Sofa, kind):
         except Exception:  # not beside this state, or unknown
             continue
         return {
-            name: [data.getValueTypeString(), variants.plain_value(data)]
+            name: [data.getValueTypeString(), variants.to_plain(data)]
             for name, data in variants.data_of(component).items()
             if name not in variants.OF_ALL
         }

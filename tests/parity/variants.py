@@ -183,14 +183,14 @@ def described(Sofa, kind, scene):
             "type": data.getValueTypeString(),
             "help": data.getHelp(),
             "read_only": bool(data.isReadOnly()),
-            "value": plain_value(data),
+            "value": to_plain(data),
         }
     given = {name: jsonable(value) for name, value in changed.given.items()}
     unload(Sofa, root)
     return {"data": rows, "given": given}
 
 
-def plain_value(data):
+def to_plain(data):
     try:
         return jsonable(data.value)
     except Exception:  # a type that Python cannot see

@@ -106,7 +106,7 @@ def test_a_movie_shows_its_markers(scene, tmp_path):
     camera = Camera(session, tmp_path / "movie.gif")
     for _ in range(3):
         session.step()
-        camera.look()
+        camera.capture_frame()
     tip, goal = camera.animation().markers
     assert (tip.name, goal.name) == ("tip", "goal")
     assert (np.diff(tip.positions[:, 1]) < 0.0).all()

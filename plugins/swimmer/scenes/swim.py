@@ -2,8 +2,8 @@
 
 Robot: four rigid ellipsoids, 0.86 m long and neutrally buoyant, joined by three hinges with motors.
 Units: m, kg, s.
-Physics to expect: potential flow, solved by boundary elements in each step. There is no drag and no
-wake; from rest, only the path of the joint angles counts. The default gait, a wave that runs from
+Physics to expect: potential flow, solved by boundary elements in each step, without drag or wake.
+From rest, only the path of the joint angles counts. The default gait, a wave that runs from
 head to tail, moves it some centimetres in 4 s; a planned one more:
 
     softctl-swimmer plan --out gait.csv

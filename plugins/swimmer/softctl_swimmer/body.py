@@ -48,7 +48,7 @@ class Swimmer:
     """Links and hinges. Link 0 is the base; velocities are xi = (its twist, hinge rates).
 
     Raises:
-        SceneError: There are no links, or not one hinge less than links; values are not numbers of
+        SceneError: Links are missing, or not one hinge less than links; values are not numbers of
             the expected kind; limits are empty, or every pose within them has contact.
     """
 

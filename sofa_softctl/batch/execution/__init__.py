@@ -1,1 +1,1 @@
-"""Doing the runs of a study: in worker processes, or on a cluster."""
+"""Execution of a study's runs in worker processes, or on a cluster."""

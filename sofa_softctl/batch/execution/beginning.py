@@ -1,4 +1,4 @@
-"""The common beginning of runs: scenes that are loaded and warmed up, and begin from a snapshot."""
+"""Common beginning of runs: scenes that are loaded, warmed up and started from a snapshot."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from sofa_softctl.batch.study.study import Scenario
 from sofa_softctl.errors import StudyError
 
 
-class Beginnings:
-    """Keeps the session of the last run, for runs that begin in the same way."""
+class WarmSessionCache:
+    """Cache of the last run's session, for runs that begin in the same way."""
 
     def __init__(self) -> None:
         self._key = ""
         self._session: Any = None
         self._snapshot: Any = None
-        self._said = ""
+        self._printed = ""
         self._settings = Settings()
 
     @contextmanager
     def session(
         self, scenario: Scenario, parameters: Mapping[str, Any], output: Output
     ) -> Iterator[Any]:
-        """A session that is warmed up, with the Data of `parameters` set.
+        """Yield a session that is warmed up, with the Data of `parameters` set.
 
         It is kept if there is a warm-up and every controller can return to a snapshot: the next
         run with the same parameters of createScene begins from it, bit for bit as a new session
@@ -42,9 +42,9 @@ class Beginnings:
         Args:
             scenario: Scenario to open.
             parameters: Parameters of createScene, and Data.
-            output: Gets what was printed until then, also when it was printed before.
+            output: Receives the text printed until then, also by the run of the warm-up.
         """
-        scene_parameters, data = split(parameters)
+        scene_parameters, data = split_parameters(parameters)
         key = json.dumps(
             [scenario.scene, scenario.backend, scenario.warmup, scene_parameters], sort_keys=True
         )
@@ -52,10 +52,10 @@ class Beginnings:
             if key == self._key:
                 self._session.restore(self._snapshot)
                 self._settings.restore()
-                output.write(self._said)
+                output.write(self._printed)
             else:
                 self._open(scenario, scene_parameters, key)
-                self._said, self._settings = output.text, Settings()
+                self._printed, self._settings = output.text, Settings()
             set_data(self._session, data)
             yield self._session
         except BaseException as error:  # nobody knows what it is like now
@@ -70,7 +70,7 @@ class Beginnings:
         scene = os.path.basename(scenario.scene)
         content = [scene, scenario.backend, scenario.warmup, parameters]
         seed(original_paths(json.dumps(content, sort_keys=True, ensure_ascii=False)))
-        self._session = opened(scenario, parameters)
+        self._session = open_session(scenario, parameters)
         self._session.step(scenario.warmup)
         if scenario.warmup and can_branch(self._session):
             self._snapshot, self._key = self._session.snapshot(), key
@@ -101,16 +101,16 @@ def seed(name: str) -> None:
     np.random.seed(int.from_bytes(digest[:4], "little"))  # noqa: NPY002 - what scenes may use
 
 
-def split(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters of createScene, and Data that are set later: those with a dot in their names."""
+def split_parameters(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split parameters into arguments of createScene, and Data, with a dot in their names."""
     scene_parameters = {name: value for name, value in parameters.items() if "." not in name}
     return scene_parameters, {
         name: value for name, value in parameters.items() if name not in scene_parameters
     }
 
 
-def opened(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
-    """A new session, whose bridges move no robot."""
+def open_session(scenario: Scenario, parameters: Mapping[str, Any]) -> Any:
+    """Open a new session whose bridges move no robot."""
     from sofa_softctl.scene.graph.nodes import keep_devices_closed
     from sofa_softctl.scene.session.session import Session
 
@@ -152,7 +152,7 @@ def set_data(session: Any, values: Mapping[str, Any]) -> None:
         counts = owners[path].follows(data_field) if hasattr(owners[path], "follows") else "step"
         if counts == "start":
             raise StudyError(
-                f"'{name}' is read at the start alone, so that a value set later changes nothing. "
+                f"'{name}' is read only at the start, so that a value set later changes nothing. "
                 "Make it a parameter of createScene."
             )
         data_field.value = value

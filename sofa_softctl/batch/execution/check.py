@@ -12,17 +12,17 @@ from typing import Any
 from sofa_softctl.base.executors.retry import WorkerEndedError, submit_again
 from sofa_softctl.base.files_read import files_read
 from sofa_softctl.base.user_module import import_file
-from sofa_softctl.batch.execution.beginning import opened, set_data, split
-from sofa_softctl.batch.execution.isolation import captured, isolated
+from sofa_softctl.batch.execution.beginning import open_session, set_data, split_parameters
+from sofa_softctl.batch.execution.isolation import capture_output, restored_settings
 from sofa_softctl.batch.study.measures import check_function, check_measures, is_function
 from sofa_softctl.batch.study.study import Run, Scenario, Study
 from sofa_softctl.errors import ParameterError, SoftctlError, StudyError
 from sofa_softctl.runtime.helper import message
 
-SHORT = 0.1
-"""Time of a run by the scene's DURATION, below which most of its motion is left out [-]."""
+STEPS_RATIO_MIN = 0.1
+"""Time of a run by the scene's DURATION, below which a warning is printed [-]."""
 WARNINGS_MAX = 10
-"""Warnings of a scene that are said before a study begins."""
+"""Maximum number of a scene's warnings that are printed before a study begins."""
 _WRITERS = (
     "VTKExporter", "MeshExporter", "STLExporter", "VisualModelOBJExporter", "Monitor", "WriteState",
 )  # fmt: skip
@@ -31,12 +31,12 @@ _WRITERS = (
 
 @dataclass(frozen=True)
 class Probe:
-    """What is known of a study before its runs."""
+    """Result of checking a study before its runs."""
 
     sources: tuple[str, ...] = ()
     """Files that a run reads."""
     problem: str = ""
-    """Why no run of it can succeed; empty: nothing is known against it."""
+    """Reason why no run can succeed, or ""."""
     writers: tuple[str, ...] = ()
     """Paths of exporters and monitors of its scene."""
     warnings: tuple[str, ...] = ()
@@ -44,32 +44,32 @@ class Probe:
 
 
 def check_study(study: Study, executor: Executor) -> tuple[str, ...]:
-    """Files that its first run reads; where it hangs or dies, those that the study names.
+    """Return the files that the first run reads, or the files that the study names if it dies.
 
-    A scene that fails with the parameters of the first run, hangs or dies is no error: its other
-    runs may be better, and all say so in their rows.
+    It is not an error if the scene fails, hangs or dies with the parameters of the first run: other
+    runs may succeed, and all report it in their rows.
 
     Raises:
-        StudyError: No run can succeed: the scene cannot be loaded, or there is no such parameter,
-            Data or measure.
+        StudyError: No run can succeed: the scene cannot be loaded, or a parameter, Data or measure
+            is missing.
     """
     first = next(study.runs())
     try:
-        found = submit_again(executor, probe, study.scenario, first).result()
+        result = submit_again(executor, probe, study.scenario, first).result()
     except WorkerEndedError:
         return _named_files(study.scenario)
-    if found.problem:
-        raise StudyError(f"The study '{study.name}': {found.problem}")
-    for text in found.warnings:
+    if result.problem:
+        raise StudyError(f"The study '{study.name}': {result.problem}")
+    for text in result.warnings:
         message.warning(study.name, f"its scene warns: {text}")
-    if found.writers:
+    if result.writers:
         message.warning(
             study.name,
-            f"{', '.join(found.writers)}: in a batch, exporters and monitors of the embedded "
+            f"{', '.join(result.writers)}: in a batch, exporters and monitors of the embedded "
             "runtime write nothing; in SOFA, each run overwrites what the one before wrote. Keep "
             "recordings, [keep] record = 'all', and export those.",
         )
-    return found.sources
+    return result.sources
 
 
 def _named_files(scenario: Scenario) -> tuple[str, ...]:
@@ -84,7 +84,7 @@ def probe(scenario: Scenario, run: Run) -> Probe:
     writers: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     file = scenario.scene or scenario.function.rpartition(":")[0]
-    with isolated(), captured(), files_read(file) as sources:
+    with restored_settings(), capture_output(), files_read(file) as sources:
         try:
             if scenario.function:
                 _check_function(scenario, run)
@@ -96,28 +96,28 @@ def probe(scenario: Scenario, run: Run) -> Probe:
 
 
 def _check_scene(scenario: Scenario, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Check the scene; paths of its exporters and monitors, and its warnings."""
+    """Check the scene; return paths of its exporters and monitors, and its warnings."""
     from sofa_softctl.scene.backend.backend import find_backend
     from sofa_softctl.scene.session.loader import arguments_of, load_scene
 
     find_backend(scenario.backend)
-    own, data = split(run.parameters)
+    scene_parameters, data = split_parameters(run.parameters)
     try:
         scene = load_scene(scenario.scene)
-        arguments_of(scene.create, own)
+        arguments_of(scene.create, scene_parameters)
     except ParameterError as error:
         raise StudyError(str(error).replace("--set ", "[parameters.NAME] ")) from error
     except (Exception, SystemExit) as error:
-        raise _not_loaded("its scene", scenario.scene, error) from error
+        raise _loading_error("its scene", scenario.scene, error) from error
     for text in filter(is_function, scenario.measures.values()):
         try:
             check_function(text)
         except StudyError:
             raise
         except (Exception, SystemExit) as error:
-            raise _not_loaded("the file of measures", text.rpartition(":")[0], error) from error
+            raise _loading_error("the file of measures", text.rpartition(":")[0], error) from error
     try:
-        return _check_step(scenario, own, data)
+        return _check_step(scenario, scene_parameters, data)
     except StudyError:
         raise
     except (Exception, SystemExit):
@@ -125,7 +125,7 @@ def _check_scene(scenario: Scenario, run: Run) -> tuple[tuple[str, ...], tuple[s
 
 
 def _check_step(
-    scenario: Scenario, own: dict[str, Any], data: dict[str, Any]
+    scenario: Scenario, parameters: dict[str, Any], data: dict[str, Any]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     from sofa_softctl.scene.backend.backend import find_backend
     from sofa_softctl.scene.plausibility import implausible
@@ -140,12 +140,12 @@ def _check_step(
             if message["type"] == "Warning":
                 texts[message["message"]] = None
 
-    with Listener(), opened(scenario, own) as session:
+    with Listener(), open_session(scenario, parameters) as session:
         try:
             steps = step_count(session, scenario.steps, scenario.duration, session.duration or 1.0)
         except SoftctlError as error:
             raise StudyError(str(error)) from error
-        if steps * session.dt < SHORT * (session.duration or 0.0):
+        if steps * session.dt < STEPS_RATIO_MIN * (session.duration or 0.0):
             texts[
                 f"{steps} steps of dt = {session.dt:g} are {steps * session.dt:.3g}, and its "
                 f"DURATION is {session.duration:g}: most of its motion is left out. Give the "
@@ -156,8 +156,8 @@ def _check_step(
             texts |= dict.fromkeys(w.text for w in implausible(session.root, session.units))
         summary = run_steps(session, 1)
         check_measures(scenario.measures, summary)
-        entries = [entry for node in session.nodes() for entry in node.objects]
-        writers = tuple(e.getPathName() for e in entries if e.getClassName() in _WRITERS)
+        components = [component for node in session.nodes() for component in node.objects]
+        writers = tuple(e.getPathName() for e in components if e.getClassName() in _WRITERS)
         return writers, tuple(texts)[:WARNINGS_MAX]
 
 
@@ -166,7 +166,7 @@ def _check_function(scenario: Scenario, run: Run) -> None:
     try:
         function = getattr(import_file(Path(file), "study"), name, None)
     except (Exception, SystemExit) as error:
-        raise _not_loaded("its file", file, error) from error
+        raise _loading_error("its file", file, error) from error
     if not callable(function):
         raise StudyError(f"'{file}' has no function '{name}'.")
     try:
@@ -178,6 +178,6 @@ def _check_function(scenario: Scenario, run: Run) -> None:
         ) from error
 
 
-def _not_loaded(what: str, file: str, error: BaseException) -> StudyError:
-    said = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
-    return StudyError(f"{what} '{file}' cannot be loaded: {said}")
+def _loading_error(label: str, file: str, error: BaseException) -> StudyError:
+    text = str(error) if isinstance(error, SoftctlError) else f"{type(error).__name__}: {error}"
+    return StudyError(f"{label} '{file}' cannot be loaded: {text}")

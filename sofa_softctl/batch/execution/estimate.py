@@ -10,13 +10,13 @@ from pathlib import Path
 
 from sofa_softctl.batch.execution.check import check_study
 from sofa_softctl.batch.execution.driver import missing_runs, row_of
-from sofa_softctl.batch.execution.run_one import Task, failed, run_one
+from sofa_softctl.batch.execution.run_one import Task, has_failed, run_one
 from sofa_softctl.batch.study.study import Study
 
 TRIAL_COUNT = 4
 """Number of runs, in addition to a first one, which compiles."""
 ELSEWHERE = "none"
-"""A token that no folder has: recordings come with their rows."""
+"""Token that no folder has, so that recordings come with their rows."""
 ROW_BYTES = 120.0
 """Size of a row in Parquet files of many rows, with about ten parameters and measures [bytes]."""
 
@@ -30,15 +30,15 @@ class Estimate:
     missing: int
     """Number of runs without a row."""
     seconds: float
-    """Computing time of a run, mean of those that were tried [s]."""
+    """Mean computing time of the trial runs [s]."""
     total: float
-    """Time of all that are missing, with all workers busy [s]."""
+    """Time of all missing runs, with all workers busy [s]."""
     disk: float
-    """Space that they take [bytes]."""
+    """Disk space of the missing runs [bytes]."""
     failed: int
-    """Runs that were tried and failed."""
+    """Number of trial runs that failed."""
     tried: int
-    """Runs that were tried."""
+    """Number of trial runs."""
 
 
 def estimate(
@@ -49,7 +49,7 @@ def estimate(
     Args:
         study: The study.
         status_by_run: Status of each run that has a row.
-        executor: Does the runs; `executor.count` at once, else one.
+        executor: Executes `executor.count` runs simultaneously, by default one.
         check: Whether to check the study first.
 
     Raises:
@@ -73,7 +73,7 @@ def estimate(
             if number:
                 seconds.append(row.get("seconds") or study.limits.seconds or 0.0)
                 space.append(float(record.stat().st_size if record.exists() else 0))
-                wrong += failed(row)
+                wrong += has_failed(row)
     mean_seconds = sum(seconds) / max(len(seconds), 1)
     return Estimate(
         runs=runs,

@@ -38,10 +38,10 @@ class Output:
 
 
 @contextmanager
-def captured() -> Iterator[Output]:
-    """Keep what is printed in the block, in the order in which it comes, off the terminal.
+def capture_output() -> Iterator[Output]:
+    """Redirect all that is printed in the block, in order, to the file of this worker.
 
-    It is in the file of this worker, where the parent can read it when the worker is gone.
+    The parent can read the file if the worker is gone.
     """
     file = output_file()
     _flush()
@@ -60,7 +60,7 @@ def captured() -> Iterator[Output]:
 
 
 def _stream(fd: int) -> TextIOWrapper:
-    """A stream without a buffer. It is not closed: loggers may keep it for later runs."""
+    """Return an unbuffered stream, which stays open: loggers may keep it for later runs."""
     raw = open(fd, "wb", buffering=0, closefd=False)
     return TextIOWrapper(raw, "utf-8", errors="backslashreplace", write_through=True)  # type: ignore[type-var]
 
@@ -75,7 +75,7 @@ def _flush() -> None:
 
 
 def _set_line_buffered() -> None:
-    """Make C write each line at once: a file it would write by blocks, and after Python."""
+    """Make C write each line immediately: to files it writes blocks, after Python."""
     library = ctypes.CDLL(None)
     with suppress(ValueError):  # it has another name
         stdout = ctypes.c_void_p.in_dll(library, "stdout")
@@ -83,7 +83,7 @@ def _set_line_buffered() -> None:
 
 
 class Settings:
-    """The settings of this process at a moment."""
+    """Settings of this process at a moment."""
 
     def __init__(self) -> None:
         self._values = [get() for get, _ in _SETTINGS]
@@ -95,7 +95,7 @@ class Settings:
 
 
 @contextmanager
-def isolated() -> Iterator[None]:
+def restored_settings() -> Iterator[None]:
     """Restore settings at the end of the block."""
     settings = Settings()
     try:

@@ -1,4 +1,4 @@
-"""Do one run of a study, in whatever process."""
+"""Execution of one run of a study, in any process."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from sofa_softctl.base.files_read import files_read
 from sofa_softctl.base.user_module import import_file
-from sofa_softctl.batch.execution.beginning import Beginnings, seed
-from sofa_softctl.batch.execution.isolation import Output, captured, isolated
-from sofa_softctl.batch.study.measures import measured, needs_record, plain, verdict_of
+from sofa_softctl.batch.execution.beginning import WarmSessionCache, seed
+from sofa_softctl.batch.execution.isolation import Output, capture_output, restored_settings
+from sofa_softctl.batch.study.measures import evaluate_measures, needs_record, to_plain, verdict_of
 from sofa_softctl.batch.study.row import OK, Row, failure
 from sofa_softctl.batch.study.study import Run, Scenario
 from sofa_softctl.batch.table.folder import LOCK
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A run, and all that a worker needs for it."""
+    """Run with all that a worker needs."""
 
     scenario: Scenario
     run: Run
     record: str = ""
-    """Where its recording goes, FILE.mcap; empty: nowhere."""
+    """Path of the recording, FILE.mcap, or "" for none."""
     failures_only: bool = False
-    """Whether only a run that fails leaves its recording."""
+    """Whether only recordings of failed runs are kept."""
     token: str = ""
-    """Content of `LOCK` in the study's folder, which a worker may not see: then its row has the
-    `recording`. Empty: it sees it."""
+    """Content of `LOCK` in the study's folder: workers that do not see it put the `recording` into
+    the row. With "", all workers see the folder."""
 
 
-_beginnings = Beginnings()
+_beginnings = WarmSessionCache()
 
 
 def run_one(task: Task, observers: Sequence[Observer] = ()) -> Row:
-    """Columns of a run, whatever happens in it; only the process itself may end.
+    """Execute a run and return its columns, also after an error, unless the process dies.
 
     `parameters` and `measures` are dicts, `sources` the files that it read; there is no `digest`.
-    `recording` is the content of its recording, where its folder is not seen from here.
+    `recording` is the content of the recording if this process does not see its folder.
 
-    Random generators of Python and numpy are seeded from what is run, and settings of the process
-    are restored, so that a row does not depend on where, when, and after which others it is done.
+    Random generators of Python and numpy are seeded from the run, and settings of the process are
+    restored, so that a row does not depend on computer, time and earlier runs.
 
     Raises:
-        StudyError: A disk is full, which is no failure of this run.
+        StudyError: A disk is full, which is not a failure of this run.
     """
     begin = perf_counter()
     row: Row = {
@@ -68,10 +68,10 @@ def run_one(task: Task, observers: Sequence[Observer] = ()) -> Row:
         "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "worker": f"{platform.node()}:{os.getpid()}",
     }
-    keep = _Keep(task, row)
-    with isolated(), captured() as output, files_read() as sources:
+    keep = _Keeper(task, row)
+    with restored_settings(), capture_output() as output, files_read() as sources:
         try:
-            row |= _done(task, keep, output, observers)
+            row |= _result_of(task, keep, output, observers)
         except Exception as error:
             _raise_full_disk(error)
             row |= failure(error)
@@ -84,17 +84,17 @@ def run_one(task: Task, observers: Sequence[Observer] = ()) -> Row:
     return row
 
 
-def failed(row: Mapping[str, Any]) -> bool:
-    """Whether a run did not end in order, or did not reach its goals."""
+def has_failed(row: Mapping[str, Any]) -> bool:
+    """Return True if a run did not end in order, or did not reach its goals."""
     verdict = row.get("verdict")
     return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
 
 
-def _done(task: Task, keep: _Keep, output: Output, observers: Sequence[Observer]) -> Row:
+def _result_of(task: Task, keep: _Keeper, output: Output, observers: Sequence[Observer]) -> Row:
     if task.scenario.function:
         seed(task.run.id)
-        found = _of_function(task)
-        return {"measures": found} | _verdict(task.scenario, found, None)
+        measures = _call_function(task)
+        return {"measures": measures} | _verdict(task.scenario, measures, None)
     from sofa_softctl.record.record import read_record
     from sofa_softctl.scene.session.run import run, step_count
 
@@ -114,8 +114,8 @@ def _done(task: Task, keep: _Keep, output: Output, observers: Sequence[Observer]
         with session.recording(recording) if recording else ExitStack():
             summary = run(session, steps, observers)
         record = read_record(recording) if recording else None
-        given = {"session": session, "summary": summary, "record": record}
-        row: Row = {"measures": measured(scenario.measures, given)}
+        arguments = {"session": session, "summary": summary, "record": record}
+        row: Row = {"measures": evaluate_measures(scenario.measures, arguments)}
         row |= _verdict(scenario, row["measures"], summary.verdict)
         if summary.findings:
             row["reason"] = " ".join(finding.text for finding in summary.findings)
@@ -125,34 +125,34 @@ def _done(task: Task, keep: _Keep, output: Output, observers: Sequence[Observer]
         if (
             recording
             and task.record
-            and not (task.failures_only and not failed(row | {"status": OK}))
+            and not (task.failures_only and not has_failed(row | {"status": OK}))
         ):
             keep(recording)
     return row
 
 
-def _verdict(scenario: Scenario, measures: Mapping[str, Any], own: Verdict | None) -> Row:
-    """The column `verdict`: by the study's measure of success, or the controllers' own."""
+def _verdict(scenario: Scenario, measures: Mapping[str, Any], verdict: Verdict | None) -> Row:
+    """Return the column `verdict`: by the study's measure of success, or by controllers."""
     if scenario.success:
-        own = verdict_of(measures, scenario.success)
-    return {"verdict": own.name if own else None}
+        verdict = verdict_of(measures, scenario.success)
+    return {"verdict": verdict.name if verdict else None}
 
 
 def _raise_full_disk(error: BaseException | None) -> None:
-    """End the study where a disk is full: runs that have space are no failures."""
+    """Raise StudyError if a disk is full: that is not a failure of the run."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            at = f" at '{error.filename}'" if error.filename else ""
+            location = f" at '{error.filename}'" if error.filename else ""
             raise StudyError(
-                f"A disk of {platform.node()} is full{at}: {error.strerror}. All rows that came "
-                "are kept: free space, and the same study goes on."
+                f"A disk of {platform.node()} is full{location}: {error.strerror}. All finished "
+                "rows are kept: free space, and run the study again to continue."
             ) from error
         error = error.__cause__ or error.__context__
 
 
 @contextmanager
-def _recording(task: Task, keep: _Keep) -> Iterator[Path]:
-    """A file to record to, which is gone at the end unless it was moved; what failed is kept."""
+def _recording(task: Task, keep: _Keeper) -> Iterator[Path]:
+    """Yield a temporary file to record to; after an error, the recording is kept."""
     folder = keep.folder
     with tempfile.TemporaryDirectory(prefix=".record-", dir=folder) as name:
         path = Path(name) / f"{task.run.id}.mcap"
@@ -164,13 +164,13 @@ def _recording(task: Task, keep: _Keep) -> Iterator[Path]:
             raise
 
 
-class _Keep:
-    """Puts a recording where it belongs; into the row where that is not seen from here."""
+class _Keeper:
+    """Callable that moves a recording to its path, or into the row if its folder is not visible."""
 
     def __init__(self, task: Task, row: Row) -> None:
         self._task, self._row = task, row
         self.folder = Path(task.record).parent if task.record and _sees_folder(task) else None
-        """Where it is written; None: a temporary folder."""
+        """Folder of the recording, or None for a temporary one."""
 
     def __call__(self, recording: Path) -> None:
         if self.folder:
@@ -180,7 +180,7 @@ class _Keep:
 
 
 def _sees_folder(task: Task) -> bool:
-    """Whether this process sees the study's folder; one of that name may be another."""
+    """Return True if this process sees the study's folder, and not another of that name."""
     try:
         lock = Path(task.record).parents[1] / LOCK
         return not task.token or lock.read_text(encoding="ascii") == task.token
@@ -188,12 +188,12 @@ def _sees_folder(task: Task) -> bool:
         return False
 
 
-def _of_function(task: Task) -> dict[str, Any]:
+def _call_function(task: Task) -> dict[str, Any]:
     file, _, name = task.scenario.function.rpartition(":")
     function = getattr(import_file(Path(file), "study"), name, None)
     if not callable(function):
         raise StudyError(f"'{file}' has no function '{name}'.")
-    found = function(**task.run.parameters)
-    if not isinstance(found, Mapping):
-        raise StudyError(f"'{name}' of '{file}' gave {found!r:.80}. Expected a dict of measures.")
-    return {str(key): plain(value, str(key)) for key, value in found.items()}
+    result = function(**task.run.parameters)
+    if not isinstance(result, Mapping):
+        raise StudyError(f"'{name}' of '{file}' gave {result!r:.80}. Expected a dict of measures.")
+    return {str(key): to_plain(value, str(key)) for key, value in result.items()}

@@ -19,7 +19,7 @@ from sofa_softctl.batch.study.row import GONE, TIMES, Row
 from sofa_softctl.batch.study.study import Study
 
 
-def repeated(task: Task, executor: Executor) -> Row:
+def repeat(task: Task, executor: Executor) -> Row:
     """Repeat a run, and return its row with the columns of the table."""
     row = row_of(executor.submit(run_one, task), task)
     row.pop("sources", None)
@@ -29,24 +29,23 @@ def repeated(task: Task, executor: Executor) -> Row:
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the columns in which two rows of a run differ by a bit, except times and `digest`.
 
-    Where a process is ended at a limit, or dies, is a matter of time, too: `output` and `traceback`
-    of such rows may differ.
+    If a process is ended at a limit, or dies, `output` and `traceback` may differ, since that
+    depends on time.
     """
     left_out = {*TIMES, "digest", "index"}
     if before.get("status") == after.get("status") and after.get("status") in GONE:
         left_out |= {"output", "traceback"}
     names = [name for name in (*before, *after) if name not in left_out]
-    return [
-        name for name in dict.fromkeys(names) if bits(before.get(name)) != bits(after.get(name))
-    ]
+    keys = {name: [bitwise_key(row.get(name)) for row in (before, after)] for name in names}
+    return [name for name, (old, new) in keys.items() if old != new]
 
 
-def bits(value: Any) -> Any:
+def bitwise_key(value: Any) -> Any:
     """Return a key that is equal if values are, bit for bit: also for NaN, and 0 is not -0."""
     if isinstance(value, list):
-        return [bits(item) for item in value]
+        return [bitwise_key(item) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return value or None  # no text is as good as an empty one
+        return value or None  # a missing text equals an empty one
     return struct.pack("<d", value)
 
 
@@ -56,11 +55,11 @@ def local_workers(study: Study, count: int | None, cluster: str = "") -> LocalEx
     Args:
         study: The study.
         count: Number of processes; by default one per core.
-        cluster: Address of a scheduler whose workers do the runs: then there is one process here,
-            which checks the study. Empty: none.
+        cluster: Address of a scheduler for the runs, or "": with it, only one local process is
+            started, which checks the study.
 
     Raises:
-        UsageError: There are a count and a cluster.
+        UsageError: Both a count and a cluster are given.
     """
     check_workers(count, cluster)
     count = 1 if cluster else count or len(os.sched_getaffinity(0))
@@ -78,7 +77,7 @@ def study_workers(
     Args:
         study: The study.
         local: See `local_workers`.
-        cluster: Address of a Dask scheduler; empty: the runs are done here.
+        cluster: Address of a Dask scheduler, or "" for runs on this computer.
 
     Raises:
         StudyError: No run can succeed, see `check_study`.

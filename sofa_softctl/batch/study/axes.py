@@ -15,7 +15,7 @@ Value = Any
 """A number, a text, True or False, or a list of numbers."""
 
 
-DIGITS = 12
+DIGIT_COUNT = 12
 """Significant digits of values whose last digits depend on the processor, as powers do."""
 
 
@@ -34,7 +34,7 @@ class Axis(Protocol):
         """
 
     def at(self, u: np.ndarray) -> list[Value]:
-        """The n values at quantiles u in [0, 1), shape (n, size)."""
+        """Return the n values at quantiles u in [0, 1), shape (n, size)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Range:
     low: float | Sequence[float]
     """A number, or the entries of a vector, shape (size,)."""
     high: float | Sequence[float]
-    """Likewise; above `low`."""
+    """A number, or the entries of a vector, above `low`."""
     count: int | None = None
     """Values in a grid or a list; samples need none."""
     log: bool = False
@@ -83,14 +83,14 @@ class Range:
         return self.at(np.column_stack([steps] * self.size))
 
     def at(self, u: np.ndarray) -> list[Value]:
-        """The n values at quantiles u in [0, 1), shape (n, size)."""
-        low, high = (np.array(end, dtype=float) for end in (self.low, self.high))
-        end = high + 1.0 if self.whole else high  # each whole number as often
+        """Return the n values at quantiles u in [0, 1), shape (n, size)."""
+        low, high = (np.array(above, dtype=float) for above in (self.low, self.high))
+        above = high + 1.0 if self.whole else high  # each whole number as often
         u = u.reshape(-1, *low.shape)
         if self.log:
-            values = rounded(low * (end / low) ** u)
+            values = round_digits(low * (above / low) ** u)
         else:
-            values = low + (end - low) * u
+            values = low + (above - low) * u
         if self.whole:
             values = np.floor(values)
         values = np.clip(values, low, high)
@@ -104,7 +104,7 @@ class Normal:
     mean: float | Sequence[float]
     """A number, or the entries of a vector, shape (size,)."""
     deviation: float | Sequence[float]
-    """Standard deviation, likewise."""
+    """Standard deviation of each number, shape (size,)."""
 
     @property
     def size(self) -> int:
@@ -119,36 +119,36 @@ class Normal:
         """Return values at quantiles, within 8 standard deviations."""
         mean = np.array(self.mean, dtype=float)
         z = np.clip(ndtri(u.reshape(-1, *mean.shape)), -8.0, 8.0)
-        return list(rounded(mean + np.asarray(self.deviation) * z).tolist())
+        return list(round_digits(mean + np.asarray(self.deviation) * z).tolist())
 
 
-def rounded(values: np.ndarray) -> np.ndarray:
+def round_digits(values: np.ndarray) -> np.ndarray:
     """Round values to `DIGITS` significant digits, same shape."""
-    texts = np.char.mod(f"%.{DIGITS}g", values)
+    texts = np.char.mod(f"%.{DIGIT_COUNT}g", values)
     return texts.astype(float)
 
 
-WAYS = ("values", "range", "normal")
+KINDS = ("values", "range", "normal")
 """Keys of which a parameter has one."""
 
 
 def read_axis(fields: Fields) -> Axis | None:
     """Read a parameter; return None if it is wrong."""
-    before = len(fields.faults.found)
-    ways = [key for key in WAYS if key in fields.values]
+    fault_count = len(fields.faults.found)
+    keys = [key for key in KINDS if key in fields.values]
     axis: Axis | None = None
-    if len(ways) > 1:
-        last = max(ways, key=lambda key: fields.faults.line((*fields.path, key)))
-        fields.add(last, f"expected one of {', '.join(WAYS)}; got {', '.join(ways)}. Keep one.")
+    if len(keys) > 1:
+        last = max(keys, key=lambda key: fields.faults.line((*fields.path, key)))
+        fields.add(last, f"expected one of {', '.join(KINDS)}; got {', '.join(keys)}. Keep one.")
         return None
-    if ways == ["range"]:
+    if keys == ["range"]:
         axis = _range(fields)
-    elif ways == ["normal"]:
+    elif keys == ["normal"]:
         axis = _normal(fields)
     else:
         axis = _values(fields)
     fields.close("a parameter")
-    return axis if len(fields.faults.found) == before else None
+    return axis if len(fields.faults.found) == fault_count else None
 
 
 def _values(fields: Fields) -> Axis | None:

@@ -1,4 +1,4 @@
-"""Which runs a study has: combinations of the values of its parameters."""
+"""Design of a study: combinations of the values of its parameters."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ METHODS = ("grid", "list", "random", "latin", "sobol")
 """All combinations; the first values of all, then the second ...; and samples: independent, a Latin
 hypercube, a scrambled Sobol' sequence."""
 
-AT_ONCE = 1000
-"""Samples of which values are computed together."""
+BLOCK_SIZE = 1000
+"""Number of samples whose values are computed together."""
 
 
 def design(
     axes: Mapping[str, Axis], method: str, *, count: int | None = None, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
-    """Parameters of each run. Of samples, the first n do not depend on `count`, but for "latin".
+    """Yield the parameters of each run. The first samples do not depend on `count`, except "latin".
 
     Args:
         axes: The parameters.
         method: One of `METHODS`.
-        count: Number of samples; of grids and lists there are as many as they have.
+        count: Number of samples; not used for grids and lists.
         seed: Seed of the samples.
 
     Raises:
@@ -44,15 +44,15 @@ def design(
     assert count is not None
     ends = np.cumsum([axis.size for axis in axes.values()])
     samples = _samples(method, int(ends[-1]), count, seed)
-    for begin in range(0, count, AT_ONCE):
-        parts = np.split(samples[begin : begin + AT_ONCE], ends[:-1], axis=1)
+    for begin in range(0, count, BLOCK_SIZE):
+        parts = np.split(samples[begin : begin + BLOCK_SIZE], ends[:-1], axis=1)
         columns = [axis.at(part) for axis, part in zip(axes.values(), parts, strict=True)]
         for values in zip(*columns, strict=True):
             yield dict(zip(axes, values, strict=True))
 
 
 def _samples(method: str, size: int, count: int, seed: int) -> np.ndarray:
-    """Samples in the unit cube, shape (count, size)."""
+    """Return samples in the unit cube, shape (count, size)."""
     from scipy.stats import qmc  # takes most of a second, which workers need not spend
 
     rng = np.random.default_rng(seed)
@@ -62,5 +62,5 @@ def _samples(method: str, size: int, count: int, seed: int) -> np.ndarray:
         # a power of two, as its balance wants; the first `count` of it
         "sobol": lambda: qmc.Sobol(size, rng=rng).random_base2(max(count - 1, 1).bit_length()),
     }
-    found: np.ndarray = draw[method]()[:count]
-    return found
+    samples: np.ndarray = draw[method]()[:count]
+    return samples

@@ -1,4 +1,4 @@
-"""Reads and checks the file of a study."""
+"""Reader of study files, with checks."""
 
 from __future__ import annotations
 
@@ -28,28 +28,27 @@ STUDY = FileKind(
     named=("parameters",),
 )
 """Kind of file, for messages."""
-MOST_RUNS = 10_000_000
-"""Greatest number of runs of a study."""
-MEGABYTE = 1e6
+RUNS_MAX = 10_000_000
+"""Maximum number of runs of a study."""
 
 
 def read_study(path: str | os.PathLike[str]) -> Study:
     """Read the file of a study, see docs/reference/batch-studies.md.
 
     Raises:
-        StudyError: It cannot be read, or something in it is wrong: up to ten errors, one a line,
+        StudyError: The file cannot be read, or has faults: up to ten errors, one per line,
             each with the line of the file.
     """
     return parse_study(read_text(path, STUDY), os.fspath(path), Path(path).absolute().parent)
 
 
 def parse_study(text: str, path: str, folder: Path) -> Study:
-    """The study of a file's text.
+    """Return the study of a file's text.
 
     Args:
         text: Content of the file.
         path: Path of the file, for messages.
-        folder: To which names of files in it are relative.
+        folder: Folder to which file names are relative.
 
     Raises:
         StudyError: As `read_study`.
@@ -59,13 +58,13 @@ def parse_study(text: str, path: str, folder: Path) -> Study:
 
 
 def study_of(data: Any, faults: Faults, folder: Path, text: str, name: str) -> Study:
-    """The study of a TOML document.
+    """Return the study of a TOML document.
 
     Args:
         data: The document.
         faults: Collects its errors.
-        folder: To which names of files in it are relative.
-        text: The document as a text.
+        folder: Folder to which file names are relative.
+        text: Text of the document.
         name: Default name of the study.
 
     Raises:
@@ -80,9 +79,9 @@ def study_of(data: Any, faults: Faults, folder: Path, text: str, name: str) -> S
     scenario = _scenario(root, folder, axes)
     limits, steps_most = _limits(_table(root, "limits"), scenario)
     scenario = replace(scenario, steps_most=steps_most)
-    record, movie = _keep(_table(root, "keep"))
+    record, movie = _read_keep(_table(root, "keep"))
     plugins = _files(root, "plugins", folder)
-    files = _matching(root, "files", folder)
+    files = _matching_files(root, "files", folder)
     if scenario.function:
         _check_function(root, scenario, record, movie)
     root.close("a study")
@@ -110,12 +109,12 @@ def _table(root: Fields, key: str) -> Fields:
 
 def _axes(root: Fields) -> dict[str, Axis]:
     tables = _table(root, "parameters")
-    found: dict[str, Axis] = {}
+    axes: dict[str, Axis] = {}
     for name, values in tables.values.items():
         axis = read_axis(Fields(root.faults, ("parameters", name), values))
         if axis is not None:
-            found[name] = axis
-    return found
+            axes[name] = axis
+    return axes
 
 
 def _sampling(fields: Fields, axes: Mapping[str, Axis]) -> tuple[str, int | None, int]:
@@ -136,9 +135,9 @@ def _sampling(fields: Fields, axes: Mapping[str, Axis]) -> tuple[str, int | None
     elif method:
         count = fields.whole(
             "count",
-            f"a whole number from 1 to {MOST_RUNS:,}: runs",
+            f"a whole number from 1 to {RUNS_MAX:,}: runs",
             "Usual are 100 to 10,000.",
-            fits=lambda value: 1 <= value <= MOST_RUNS,
+            fits=lambda value: 1 <= value <= RUNS_MAX,
             example="count = 1000",
         )
         if not axes and not fields.faults.found:
@@ -148,7 +147,7 @@ def _sampling(fields: Fields, axes: Mapping[str, Axis]) -> tuple[str, int | None
 
 
 def _check_grid(faults: Faults, axes: Mapping[str, Axis], method: str) -> None:
-    """Every parameter needs values of its own; in a list all have as many."""
+    """Check that each parameter has values, and in a list the same number of them."""
     lengths = {}
     for name, axis in axes.items():
         try:
@@ -164,16 +163,16 @@ def _check_grid(faults: Faults, axes: Mapping[str, Axis], method: str) -> None:
                 f"expected the values of a {method}, got none. To have some, {advice}.",
             )
     if method == "list" and len(set(lengths.values())) > 1:
-        told = ", ".join(f"{length} of '{name}'" for name, length in lengths.items())
+        counts = ", ".join(f"{length} of '{name}'" for name, length in lengths.items())
         faults.add(
             ("sampling", "method"),
-            f"expected as many values of each parameter, since they form a list; got {told}. "
+            f"expected as many values of each parameter, since they form a list; got {counts}. "
             'Complete them, or choose method = "grid".',
         )
-    if method == "grid" and (runs := math.prod(lengths.values())) > MOST_RUNS:
+    if method == "grid" and (runs := math.prod(lengths.values())) > RUNS_MAX:
         faults.add(
             ("parameters",),
-            f"expected at most {MOST_RUNS:,} runs, got a grid of {runs:,}. Sample instead: "
+            f"expected at most {RUNS_MAX:,} runs, got a grid of {runs:,}. Sample instead: "
             '[sampling] method = "sobol", count = 10000.',
         )
 
@@ -214,13 +213,13 @@ def _scenario(root: Fields, folder: Path, axes: Mapping[str, Axis]) -> Scenario:
     for key, name in (("scene", scene), ("function", function.rpartition(":")[0])):
         if name and not (folder / name).is_file():
             root.wrong(key, "a file that there is", f"There is none at '{folder / name}'.")
-    measures = _measures(_table(root, "measures"), folder, axes)
+    measures = _read_measures(_table(root, "measures"), folder, axes)
     success = root.text("success", "the name of a measure", default="")
     if success and measures and success not in measures:
         root.wrong("success", f"one of the measures: {', '.join(measures)}", "Name that one.")
     return Scenario(
-        scene=_beside(folder, scene),
-        function=_beside(folder, function),
+        scene=_path_in(folder, scene),
+        function=_path_in(folder, function),
         steps=steps or None,
         duration=duration or None,
         warmup=warm_steps,
@@ -230,8 +229,8 @@ def _scenario(root: Fields, folder: Path, axes: Mapping[str, Axis]) -> Scenario:
     )
 
 
-def _measures(fields: Fields, folder: Path, axes: Mapping[str, Axis]) -> dict[str, str]:
-    found = {}
+def _read_measures(fields: Fields, folder: Path, axes: Mapping[str, Axis]) -> dict[str, str]:
+    measures = {}
     for name in fields.values:
         text = fields.text(name, "what is measured, such as 'inverse.error_last',")
         if name in OWN or name in axes:
@@ -243,13 +242,13 @@ def _measures(fields: Fields, folder: Path, axes: Mapping[str, Axis]) -> dict[st
             file = text.rpartition(":")[0]
             if not (folder / file).is_file():
                 fields.wrong(name, "a file that there is", f"There is none at '{folder / file}'.")
-            text = _beside(folder, text)
-        found[name] = text
-    return found
+            text = _path_in(folder, text)
+        measures[name] = text
+    return measures
 
 
 def _limits(fields: Fields, scenario: Scenario) -> tuple[Limits, int | None]:
-    """Limits that the executor keeps, and the most steps of a run."""
+    """Read the limits of the executor, and the maximum number of steps of a run."""
     seconds = fields.number(
         "seconds",
         "a time above 0 [s]",
@@ -274,14 +273,14 @@ def _limits(fields: Fields, scenario: Scenario) -> tuple[Limits, int | None]:
     if steps and scenario.function:
         fields.add("steps", "expected no limit of steps with a function. Remove it.")
     fields.close("the limits")
-    return Limits(_known(seconds), _known(memory * MEGABYTE)), steps or None
+    return Limits(_finite_or_none(seconds), _finite_or_none(memory * 1e6)), steps or None
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _keep(fields: Fields) -> tuple[Any, Any]:
+def _read_keep(fields: Fields) -> tuple[Any, Any]:
     record = fields.text("record", "one of", known=("none", "failures", "all"), default="none")
     movie = fields.text("movie", "one of", known=("none", "failures"), default="none")
     fields.close("what is kept")
@@ -289,34 +288,34 @@ def _keep(fields: Fields) -> tuple[Any, Any]:
 
 
 def _files(root: Fields, key: str, folder: Path) -> tuple[str, ...]:
-    found = root.get(key, "", [])
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+    names = root.get(key, "", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         root.wrong(key, "a list of files", 'Write them in [...], such as ["my_plugin.py"].')
         return ()
-    return tuple(_beside(folder, each) for each in found)
+    return tuple(_path_in(folder, name) for name in names)
 
 
-def _matching(root: Fields, key: str, folder: Path) -> tuple[str, ...]:
-    """Files that match patterns such as 'meshes/*.vtk'."""
-    found: list[str] = []
+def _matching_files(root: Fields, key: str, folder: Path) -> tuple[str, ...]:
+    """Return the files that match patterns such as 'meshes/*.vtk'."""
+    files: list[str] = []
     for pattern in _files(root, key, folder):
         matches = [path for path in sorted(glob(pattern, recursive=True)) if os.path.isfile(path)]
         if not matches:
             root.wrong(key, "files that there are", f"There is none at '{pattern}'.")
-        found += matches
-    return tuple(dict.fromkeys(found))
+        files += matches
+    return tuple(dict.fromkeys(files))
 
 
 def _check_function(root: Fields, scenario: Scenario, record: str, movie: str) -> None:
-    """A function has neither steps nor a scene that could be recorded."""
-    given = {
+    """Check that a function is given without steps, warm-up, measures and recordings."""
+    values = {
         "steps": scenario.steps,
         "duration": scenario.duration,
         "warmup": scenario.warmup,
         "measures": scenario.measures,
         "keep": record != "none" or movie != "none",
     }
-    for key, value in given.items():
+    for key, value in values.items():
         if value:
             root.faults.add(
                 (key,),
@@ -325,5 +324,5 @@ def _check_function(root: Fields, scenario: Scenario, record: str, movie: str) -
             )
 
 
-def _beside(folder: Path, name: str) -> str:
+def _path_in(folder: Path, name: str) -> str:
     return os.path.normpath(folder / name) if name else ""

@@ -1,4 +1,4 @@
-"""Studies made in Python: the same document as a file has, with the same checks."""
+"""Studies defined in Python, with the same document and checks as study files."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ def make_study(
 
     Args:
         scene: Scene file; or
-        function: what is called in its place, with the parameters by keyword; it returns a dict of
+        function: function to call instead, with the parameters by keyword; it returns a dict of
             measures.
         parameters: Values of each parameter of createScene, or of each Data, by its path with a
             dot, such as "finger/cable.value": a list, a `Range`, or a `Normal`. Vectors are lists
             of numbers.
         measures: Measures, by column: "CONTROLLER.FIELD" of a controller's summary, such as
-            "inverse.error_last", or a function of `session`, `summary` or `record`. None: every
-            number of the summaries.
-        success: The measure that is true where a run succeeded; when left out, controllers say so.
+            "inverse.error_last", or a function of `session`, `summary` or `record`. By default,
+            every number of the summaries.
+        success: Measure that is true if a run succeeded; by default, controllers decide.
         steps: Steps of a run, or
-        duration: its simulated time [time]; else the scene's DURATION.
+        duration: simulated time of a run [time]; by default, the scene's DURATION.
         warmup: Steps before a run begins, done once for runs that differ only in Data.
         method: Combination of values: every combination; the first values of all, then the
             second ones ...; or samples.
         count: Number of samples.
         seed: Seed of the samples.
-        seconds: Longest computing time of a run, with loading and compiling [s].
-        memory: Most resident memory of its process [MB]; Linux only.
-        steps_most: A run that needs more steps, by its duration and dt, fails before it begins.
+        seconds: Maximum computing time of a run, with loading and compiling [s].
+        memory: Maximum resident memory of its process [MB]; Linux only.
+        steps_most: Number of steps above which a run fails before it begins.
         record: Runs with a recording.
         backend: Backend that runs the scene.
         plugins: Plugin files that workers load.
@@ -76,19 +76,19 @@ def make_study(
         report` know it too.
 
     Raises:
-        StudyError: Something is wrong: up to ten errors, one a line, with the table of a study file
-            and the key; or a function is not at the top level of a file, where workers find it.
+        StudyError: The study has faults: up to ten errors, one per line, with the table of a study
+            file and the key; or a function is not at the top level of a file.
     """
-    called = _reference(function, "the function")
-    measured = {
+    function_name = _reference(function, "the function")
+    measure_texts = {
         key: _reference(value, f"the measure '{key}'") for key, value in (measures or {}).items()
     }
-    file = os.fspath(scene) or called.rpartition(":")[0]
-    document = _plain(
+    file = os.fspath(scene) or function_name.rpartition(":")[0]
+    document = _toml_values(
         {
             "name": name or Path(file).stem or "study",
             "scene": scene or None,
-            "function": called or None,
+            "function": function_name or None,
             "success": success or None,
             "steps": steps,
             "duration": duration,
@@ -97,7 +97,7 @@ def make_study(
             "parameters": {key: _axis_table(axis) for key, axis in (parameters or {}).items()},
             "sampling": {"method": method, "count": count, "seed": seed},
             "warmup": {"steps": warmup or None},
-            "measures": measured,
+            "measures": measure_texts,
             "limits": {"seconds": seconds, "memory": memory, "steps": steps_most},
             "keep": {"record": record},
         }
@@ -117,14 +117,14 @@ def _axis_table(axis: Any) -> Any:
     return {"values": axis.values if isinstance(axis, Values) else axis}
 
 
-def _plain(value: Any) -> Any:
+def _toml_values(value: Any) -> Any:
     """Convert a value to types of a TOML document, without keys of None."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items() if item is not None}
+        return {str(key): _toml_values(item) for key, item in value.items() if item is not None}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple | range):
-        return [_plain(item) for item in value]
+        return [_toml_values(item) for item in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 

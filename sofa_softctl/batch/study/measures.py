@@ -28,7 +28,7 @@ def check_function(measure: str) -> None:
     """Check that a function 'FILE.py:NAME' exists, with valid parameters.
 
     Raises:
-        StudyError: There is none.
+        StudyError: The function is missing.
     """
     _parameters(measure)
 
@@ -65,7 +65,7 @@ _COUNTED = ("statuses", "limits_met", "lost")
 
 def _parts(path: str) -> list[str]:
     """Return a path and all paths that contain it, the outermost first."""
-    ends = [place for place, sign in enumerate(path) if sign in ".[" and place]
+    ends = [k for k, sign in enumerate(path) if sign in ".[" and k]
     return [path[:end] for end in (*ends, len(path))]
 
 
@@ -74,13 +74,13 @@ def needs_record(measures: Mapping[str, str]) -> bool:
     return any("record" in _parameters(text) for text in measures.values() if is_function(text))
 
 
-def measured(measures: Mapping[str, str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def evaluate_measures(measures: Mapping[str, str], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of all measures: numbers, texts, or lists of numbers.
 
     Args:
-        measures: Each by its column: 'CONTROLLER.FIELD' of a summary, such as
+        measures: Measures by column: 'CONTROLLER.FIELD' of a summary, such as
             'inverse.error_last' or 'inverse.goal.reached[0]', a field of `RunSummary` such as
-            'steps', or 'FILE.py:NAME'. Empty: every number of the summaries, by their paths.
+            'steps', or 'FILE.py:NAME'. With {}, every number of the summaries, by their paths.
         arguments: Values of `MEASURE_ARGUMENTS`.
 
     Raises:
@@ -91,7 +91,7 @@ def measured(measures: Mapping[str, str], arguments: Mapping[str, Any]) -> dict[
         controllers = {path: value for path, value in fields.items() if path not in _OF_RUN}
         return {path: value for path, value in _leaves(controllers, "") if _is_number(value)}
     return {
-        name: plain(_call(text, arguments) if is_function(text) else _field(fields, text), text)
+        name: to_plain(_call(text, arguments) if is_function(text) else _field(fields, text), text)
         for name, text in measures.items()
     }
 
@@ -101,20 +101,20 @@ def verdict_of(measures: Mapping[str, Any], success: str) -> Verdict:
 
     Args:
         measures: Values of all measures.
-        success: Name of the one that is true or false.
+        success: Name of the measure that is true or false.
 
     Raises:
-        StudyError: It is not there, or neither true nor false.
+        StudyError: The measure is missing, or neither true nor false.
     """
     if success not in measures:
         raise StudyError(
-            f"there is no measure '{success}', which is to say whether the run succeeded."
+            f"there is no measure '{success}', which should say whether the run succeeded."
             f"{did_you_mean(success, measures)} It has: {', '.join(measures) or 'none'}."
         )
     if not isinstance(measures[success], bool):
         raise StudyError(
-            f"the measure '{success}' is to say whether the run succeeded. Expected true or false, "
-            f"got {measures[success]!r:.80}."
+            f"the measure '{success}' should say whether the run succeeded. Expected true or "
+            f"false, got {measures[success]!r:.80}."
         )
     return Verdict.REACHED if measures[success] else Verdict.NOT_REACHED
 
@@ -196,7 +196,7 @@ def _call(measure: str, arguments: Mapping[str, Any]) -> Any:
     return _function(measure)(**{name: arguments[name] for name in _parameters(measure)})
 
 
-def plain(value: Any, name: str) -> Any:
+def to_plain(value: Any, name: str) -> Any:
     """Convert the value of a measure to a plain value.
 
     Raises:

@@ -42,24 +42,24 @@ def type_of(pa: Any, value: Any) -> Any:
     return pa.float64() if isinstance(value, int | float) else pa.string()
 
 
-def common(pa: Any, types: Iterable[Any]) -> Any:
+def common_type(pa: Any, types: Iterable[Any]) -> Any:
     """Return the type of a column that has values of several types.
 
     Of one type, it is this one; of numbers and truth values, a float; of lists of one of these, a
     list; of anything else, a text. No value at all is of the type null, which fits every other.
     """
-    common_type = _of_all(pa, types)
-    return pa.string() if common_type is None else common_type
+    result_type = _of_all(pa, types)
+    return pa.string() if result_type is None else result_type
 
 
 def column(pa: Any, values: Sequence[Any], kind: Any) -> Any:
     """Return an array of a type in which no value is lost: see `stored`."""
     if pa.types.is_floating(kind):  # as below, in half the time
         return pa.array([None if value is None else _float(value) for value in values], kind)
-    return pa.array([stored(pa, value, kind) for value in values], kind)
+    return pa.array([to_type(pa, value, kind) for value in values], kind)
 
 
-def stored(pa: Any, value: Any, kind: Any) -> Any:
+def to_type(pa: Any, value: Any, kind: Any) -> Any:
     """Convert a value to the type of a column: numbers to floats, and to JSON in a column of texts.
 
     Args:
@@ -70,7 +70,7 @@ def stored(pa: Any, value: Any, kind: Any) -> Any:
     if value is None:
         return None
     if pa.types.is_list(kind):
-        return [stored(pa, item, kind.value_type) for item in value]
+        return [to_type(pa, item, kind.value_type) for item in value]
     if pa.types.is_string(kind):
         text = value if isinstance(value, str) else json.dumps(_floats(value), default=str)
         return text.encode(errors="backslashreplace").decode()  # surrogates are no UTF-8
@@ -80,26 +80,26 @@ def stored(pa: Any, value: Any, kind: Any) -> Any:
 def _type_of_values(pa: Any, values: Sequence[Any]) -> Any:
     lists = [value for value in values if isinstance(value, list)]
     scalars = {type(value): value for value in values if not isinstance(value, list)}
-    return common(pa, (type_of(pa, value) for value in (*scalars.values(), *lists)))
+    return common_type(pa, (type_of(pa, value) for value in (*scalars.values(), *lists)))
 
 
 def _of_all(pa: Any, types: Iterable[Any]) -> Any | None:
     """Return the type of values of several types, or None for a text."""
     result = pa.null()
     for kind in types:
-        result = _common(pa, result, kind)
+        result = _common_of_two(pa, result, kind)
         if result is None:
             return None
     return result
 
 
-def _common(pa: Any, first: Any, second: Any) -> Any | None:
+def _common_of_two(pa: Any, first: Any, second: Any) -> Any | None:
     if first == second or pa.types.is_null(second):
         return first
     if pa.types.is_null(first):
         return second
     if pa.types.is_list(first) and pa.types.is_list(second):
-        entry_type = _common(pa, first.value_type, second.value_type)
+        entry_type = _common_of_two(pa, first.value_type, second.value_type)
         return None if entry_type is None else _list(pa, entry_type)
     numbers = (pa.bool_(), pa.int64(), pa.float64())
     return pa.float64() if first in numbers and second in numbers else None

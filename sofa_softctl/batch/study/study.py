@@ -1,4 +1,4 @@
-"""A study: a scene, its parameters, what is measured, limits, and what is kept."""
+"""Study: a scene, its parameters, measures, limits, and recordings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sofa_softctl.batch.study.axes import Axis
 from sofa_softctl.batch.study.design import design
 
 ID_LENGTH = 16
-"""Digits of the names of runs."""
+"""Number of digits of the names of runs."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Study:
-    """A study, of a TOML file by `read_study`, or of Python by `make_study`."""
+    """Study, read from a TOML file by `read_study` or made in Python by `make_study`."""
 
     name: str
     """Name of the study and its folder."""

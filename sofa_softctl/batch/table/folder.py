@@ -1,4 +1,4 @@
-"""The folder of a study: its table, its recordings, and what its rows were made of."""
+"""Folder of a study: its table, its recordings, and the sources of its rows."""
 
 from __future__ import annotations
 
@@ -70,46 +70,47 @@ class StudyFolder:
         """Describe changes since rows were made; [] without changes or rows."""
         if not self.about["sources"]:
             return []
-        others = [
+        study_changes = [
             f"the study has {_OTHER[name]} now"
             for name, value in self._measured_parts().items()
             if self.about.get(name, value) != value
         ]
-        return others + changes_since(self.path, self.about)
+        return study_changes + changes_since(self.path, self.about)
 
-    def refuse_changes(self, again: str, anyway: str, other: str) -> None:
-        """Refuse rows that are there where new ones would be made of something else.
+    def refuse_changes(self, again: str, anyway: str, option: str) -> None:
+        """Refuse existing rows if new rows would have other sources.
 
         Args:
-            again: How users ask for all runs anew,
-            anyway: for those that are missing only,
-            other: and for another folder.
+            again: Option to repeat all runs, for the message.
+            anyway: Option to execute only missing runs.
+            option: Option for another folder.
 
         Raises:
-            StudyError: They would.
+            StudyError: New rows would have other sources.
         """
         changes = self.changes()
         if changes:
             raise StudyError(
-                f"'{self.path}' has rows from before: {'; '.join(changes)}. Do all runs again with "
-                f"{again}, or only those that are missing with {anyway}; or choose another {other}."
+                f"'{self.path}' has rows from before: {'; '.join(changes)}. Do all runs again "
+                f"with {again}, or only those that are missing with {anyway}; or choose another "
+                f"{option}."
             )
 
     def begin(self, sources: Iterable[str], runs: int) -> None:
-        """Write down the study and what its rows are made of from now on.
+        """Write the study and the sources of its future rows.
 
         Args:
             sources: Files that its first run reads.
             runs: Number of runs.
         """
         new_digests = self._digests(sources)
-        made = made_of()
+        versions = made_of()
         self._watch(sources)
-        text = json.dumps([sorted(new_digests.values()), made["package"], made["versions"]])
+        text = json.dumps([sorted(new_digests.values()), versions["package"], versions["versions"]])
         self.digest = hashlib.sha256(text.encode()).hexdigest()[:ID_LENGTH]
         paths = (self.path.parent / name for name in self.about["sources"])
         old_digests = {name: digest for name, digest in self._digests(paths).items() if digest}
-        self.about |= made | self._measured_parts() | {"sources": old_digests | new_digests}
+        self.about |= versions | self._measured_parts() | {"sources": old_digests | new_digests}
         self.about["blas_kernels"] = blas_kernels()
         self.about |= {
             "runs": runs,
@@ -118,14 +119,14 @@ class StudyFolder:
             "folder": place_of(self.study.folder, self.path),
         }
         self._write_about()
-        for rest in self.records.glob(".record-*"):  # of runs that were killed
-            shutil.rmtree(rest, ignore_errors=True)
+        for folder in self.records.glob(".record-*"):  # of runs that were killed
+            shutil.rmtree(folder, ignore_errors=True)
         if self.study.text:
             with replace_atomically(self.path / "study.toml", StudyError) as temporary:
                 temporary.write_text(self.study.text, encoding="utf-8")
 
     def add_sources(self, paths: Iterable[str]) -> None:
-        """Files that a run has read."""
+        """Add the files that a run has read."""
         self._watch(paths)
         new = [path for path in paths if place_of(path, self.path) not in self.about["sources"]]
         if new:
@@ -140,7 +141,7 @@ class StudyFolder:
                 self._python[path] = _stamp(path)
 
     def refuse_edits(self) -> None:
-        """Refuse rows that may be of code that was edited since they were begun.
+        """Refuse rows of code that may have been edited since their runs began.
 
         Raises:
             StudyError: A Python file that runs read was changed since `begin`.
@@ -150,11 +151,11 @@ class StudyFolder:
             if _stamp(path) != stamp and digest_of_file(path) != then:
                 raise StudyError(
                     f"'{path}' was changed while the study ran. Rows from before are kept, in "
-                    f"'{self.path}'. Change it back, and the study goes on; or do all runs again."
+                    f"'{self.path}'. Change it back to continue the study, or do all runs again."
                 )
 
     def _digests(self, paths: Iterable[str | Path]) -> dict[str, str]:
-        """Digests of files by their places."""
+        """Return digests of files by their paths."""
         digests = {place_of(path, self.path): digest_of_file(path) for path in paths}
         return dict(sorted(digests.items()))
 
@@ -246,18 +247,18 @@ def changes_since(path: Path, about: Mapping[str, Any]) -> list[str]:
         path: The folder.
         about: Facts about its rows.
     """
-    now = made_of()
+    present = made_of()
     changes = [
-        f"{name} {then} is {now['versions'].get(name, 'gone')} now"
-        for name, then in about["versions"].items()
-        if now["versions"].get(name) != then
+        f"{name} {old} is {present['versions'].get(name, 'gone')} now"
+        for name, old in about["versions"].items()
+        if present["versions"].get(name) != old
     ]
-    if about["package"] != now["package"]:
+    if about["package"] != present["package"]:
         changes.append("sofa_softctl itself was changed")
-    for name, then in about["sources"].items():
+    for name, old in about["sources"].items():
         file = os.path.normpath(path.parent / name)
         digest = digest_of_file(file)
-        if digest != then:
+        if digest != old:
             changes.append(f"'{file}' {'was changed' if digest else 'is gone'}")
     return changes
 

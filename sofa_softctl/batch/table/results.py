@@ -1,4 +1,4 @@
-"""Content of a study's folder, for reading, also during its runs."""
+"""Results of a study, read from its folder, also during its runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.batch.study.file import parse_study
-from sofa_softctl.batch.study.row import OK, OWN, STATUSES, column_of, common, stored, type_of
+from sofa_softctl.batch.study.row import OK, OWN, STATUSES, column_of, common_type, to_type, type_of
 from sofa_softctl.batch.study.study import Run, Study
 from sofa_softctl.batch.table.folder import SUFFIX, read_about
 from sofa_softctl.batch.table.table import Table, parquet
 from sofa_softctl.errors import StudyError
 
-ENTRIES = 6
-"""Most entries of a vector that are shown one by one."""
+ENTRIES_MAX = 6
+"""Maximum number of entries of a vector that are shown separately."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Results:
     name: str
     """Name of the study."""
     runs: int
-    """Runs that it has; some may have no row yet."""
+    """Number of runs; some may have no row yet."""
     rows: Any
-    """A pyarrow.Table: a row for each run that is done, in the order of their numbers."""
+    """pyarrow.Table with a row for each completed run, in the order of their numbers."""
     parameters: tuple[str, ...]
     """Columns of the parameters."""
     measures: tuple[str, ...]
     """Columns of the measures."""
     damaged: tuple[str, ...]
-    """Files of rows that cannot be read, in words."""
+    """Descriptions of files of rows that cannot be read."""
     about: Mapping[str, Any]
-    """Versions, and digests of files, of which the rows are made."""
+    """Versions, and digests of files, that the rows are based on."""
 
     def numbers(self, column: str) -> np.ndarray:
         """Return the values of a column as numbers, NaN if missing, shape (n,).
@@ -81,7 +81,7 @@ class Results:
                 names.append(name)
             elif self._lists_numbers(name):
                 longest = max((len(v) for v in self.rows[name].to_pylist() if v), default=0)
-                names += [f"{name}[{k}]" for k in range(min(longest, ENTRIES))]
+                names += [f"{name}[{k}]" for k in range(min(longest, ENTRIES_MAX))]
         return tuple(names)
 
     def idle_parameters(self) -> list[str]:
@@ -99,7 +99,7 @@ class Results:
 
     @property
     def logarithmic(self) -> frozenset[str]:
-        """Columns of parameters that are even in their logarithms."""
+        """Columns of parameters that are spaced evenly in their logarithms."""
         return frozenset(map(column_of, self.about.get("log", ())))
 
     def _lists_numbers(self, column: str) -> bool:
@@ -123,12 +123,12 @@ class Results:
             dtype=bool,
         )
 
-    def pick(self, places: np.ndarray) -> list[dict[str, Any]]:
-        """Rows at places of the table, shape (m,), in that order."""
-        return self.rows.take(np.asarray(places, dtype=np.int64)).to_pylist()  # type: ignore[no-any-return]
+    def pick(self, indices: np.ndarray) -> list[dict[str, Any]]:
+        """Return the rows at indices of the table, shape (m,), in that order."""
+        return self.rows.take(np.asarray(indices, dtype=np.int64)).to_pylist()  # type: ignore[no-any-return]
 
     def counts(self) -> dict[str, int]:
-        """Number of rows by status, and of those that are OK by verdict, where they have one."""
+        """Return the number of rows by status, or by verdict if the status is OK."""
         status, verdict = (self.rows[name].to_pylist() for name in ("status", "verdict"))
         kinds = [s if s != OK or v is None else v for s, v in zip(status, verdict, strict=True)]
         kinds_in_order = [
@@ -140,7 +140,7 @@ class Results:
         return {kind: kinds.count(kind) for kind in kinds_in_order if kind in kinds}
 
     def reasons(self) -> list[tuple[str, str, list[int]]]:
-        """Status and first line of the reasons of failure, with the runs; the most frequent first.
+        """Return status and first line of the reasons of failure, with runs; most frequent first.
 
         Reasons that differ only in numbers count as one.
         """
@@ -152,21 +152,21 @@ class Results:
                 _, runs = groups.setdefault((status, _without_numbers(line)), (line, []))
                 runs.append(index)
         groups_of_runs = [(status, line, runs) for (status, _), (line, runs) in groups.items()]
-        return sorted(groups_of_runs, key=lambda each: -len(each[2]))
+        return sorted(groups_of_runs, key=lambda group: -len(group[2]))
 
     def row(self, name_or_number: str) -> dict[str, Any]:
-        """The row of a run.
+        """Return the row of a run.
 
         Args:
             name_or_number: Name of the run, or its first letters; or its number.
 
         Raises:
-            StudyError: There is none, or several.
+            StudyError: No row matches, or several do.
         """
         names, numbers = self.rows["run"].to_pylist(), self.rows["index"].to_pylist()
         if name_or_number.isdecimal() and int(name_or_number) in numbers:
             return self.rows.slice(numbers.index(int(name_or_number)), 1).to_pylist()[0]  # type: ignore[no-any-return]
-        fitting = [place for place, name in enumerate(names) if name.startswith(name_or_number)]
+        fitting = [k for k, name in enumerate(names) if name.startswith(name_or_number)]
         if len(fitting) != 1:
             several = "several rows" if fitting else "no row"
             raise StudyError(
@@ -176,21 +176,21 @@ class Results:
         return self.rows.slice(fitting[0], 1).to_pylist()[0]  # type: ignore[no-any-return]
 
     def as_stored(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """A row of a run as the columns of the table would have it: see `column_types.stored`."""
+        """Return a row with values as in the columns of the table, see `to_type`."""
         pa = parquet()
         types = {field.name: field.type for field in self.rows.schema}
         return {
-            name: stored(pa, value, types[name])
-            if name in types and common(pa, (types[name], type_of(pa, value))) == types[name]
+            name: to_type(pa, value, types[name])
+            if name in types and common_type(pa, (types[name], type_of(pa, value))) == types[name]
             else value
             for name, value in row.items()
         }
 
     def study(self) -> Study:
-        """The study, as it was run last.
+        """Return the study of the last call of `run`.
 
         Raises:
-            StudyError: Its file in the folder is gone, or was changed.
+            StudyError: The study's file in the folder is gone, or was changed.
         """
         file = self.path / "study.toml"
         if not file.exists():
@@ -200,10 +200,10 @@ class Results:
         return parse_study(text, str(file), folder.absolute())
 
     def run(self, row: Mapping[str, Any]) -> Run:
-        """The run that a row is of.
+        """Return the run of a row.
 
         Raises:
-            StudyError: The study has none.
+            StudyError: The study has no such run.
         """
         for run in self.study().runs():
             if run.id == row["run"]:
@@ -215,27 +215,27 @@ def read_results(path: Path) -> Results:
     """Read the folder of a study.
 
     Raises:
-        StudyError: It is none.
+        StudyError: The folder is not a study's.
     """
     about = read_about(path)
     if not about:
-        beside = path.with_suffix(SUFFIX)
-        why = "it is a folder without about.json" if path.is_dir() else "there is no such folder"
-        hint = f" Did you mean '{beside}'?" if beside != path and beside.is_dir() else ""
+        sibling = path.with_suffix(SUFFIX)
+        reason = "it is a folder without about.json" if path.is_dir() else "there is no such folder"
+        hint = f" Did you mean '{sibling}'?" if sibling != path and sibling.is_dir() else ""
         raise StudyError(
-            f"'{path}' is no folder of a study: {why}.{hint} softctl batch run makes one."
+            f"'{path}' is no folder of a study: {reason}.{hint} softctl batch run makes one."
         )
     table = Table(path / "rows", about.get("id", ""))
     rows = table.read()
     parameters = tuple(map(column_of, about.get("parameters", ())))
-    own = {*OWN, *parameters}
+    other_names = {*OWN, *parameters}
     return Results(
         path=path,
         name=about["study"],
         runs=about.get("runs", len(rows)),
         rows=rows,
         parameters=tuple(name for name in parameters if name in rows.column_names),
-        measures=tuple(name for name in rows.column_names if name not in own),
+        measures=tuple(name for name in rows.column_names if name not in other_names),
         damaged=tuple(table.damaged),
         about=about,
     )
@@ -246,10 +246,10 @@ def _without_numbers(text: str) -> str:
 
 
 def _is_idle(name: str, values: Mapping[str, list[str]], results: Sequence[bytes]) -> bool:
-    """Return True if results of runs that differ in one parameter alone are the same in all."""
-    others = [column for other, column in values.items() if other != name]
+    """Return True if runs that differ only in one parameter have equal results."""
+    remaining = [column for key, column in values.items() if key != name]
     groups: dict[tuple[str, ...], list[int]] = {}
     for k in range(len(results)):
-        groups.setdefault(tuple(column[k] for column in others), []).append(k)
+        groups.setdefault(tuple(column[k] for column in remaining), []).append(k)
     compared = [group for group in groups.values() if len({values[name][k] for k in group}) > 1]
     return bool(compared) and all(len({results[k] for k in group}) == 1 for group in compared)

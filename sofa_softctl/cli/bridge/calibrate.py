@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sofa_softctl.cli.bridge.dialogue import Aborted, Answers, Dialogue, space_stops
+from sofa_softctl.cli.bridge.dialogue import Answers, Dialogue, DialogueAborted, space_stops
 from sofa_softctl.cli.bridge.group import Config, DryRun, bridge, load_robot
 from sofa_softctl.cli.bridge.jog import index_of, show_notes
 from sofa_softctl.cli.options import Plugin
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sofa_softctl.bridge.calibration import Calibration
     from sofa_softctl.bridge.config.robot import RobotConfig
 
-BEYOND = 0.1
-"""Share of its range by which an actuator may leave it: where the range is, is yet to be found."""
+EXCESS_MAX = 0.1
+"""Fraction of its range by which an actuator may leave it, since the range is uncertain."""
 
 
 @bridge.command(
@@ -39,46 +39,48 @@ def calibrate(
     dry_run: DryRun = False,
     plugin: Plugin = None,
 ) -> None:
-    """Find direction and zero of each actuator, and write them to the file, of which a copy stays.
+    """Find direction and zero of each actuator, and write them to the file, after a copy of it.
 
-    Each actuator moves a little, slowly; you say what you saw, and move it to its rest pose. Input
-    that ends, q or Ctrl-C stop all motors at once, and write nothing; so do Ctrl-C and space while
+    Each actuator moves a little, slowly; you answer questions, and move it to its rest pose. End of
+    input, q or Ctrl-C stop all motors immediately, and write nothing; so do Ctrl-C and space while
     it goes to rest at the end.
     """
     from sofa_softctl.bridge.calibration import calibrations_of
     from sofa_softctl.bridge.config.write import changed_text, write_back
 
     robot = load_robot(config, plugin)
-    changed_text(robot, {})  # whether the file can be written back, before anything moves
+    changed_text(robot, {})  # raises if the file cannot be rewritten
     indices = [index_of(robot, name) for name in only or []] or list(range(len(robot.actuators)))
     try:
-        found = _calibrated(robot, indices, speed / 100.0, dry_run)
-    except Aborted:
+        changed = _calibrate_all(robot, indices, speed / 100.0, dry_run)
+    except DialogueAborted:
         typer.echo("Ended. All motors are stopped, nothing was written.", err=True)
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
-    if not found:
+    if not changed:
         typer.echo("Nothing was written.")
         return
-    copy = write_back(robot, _changes(found, calibrations_of(robot)))
+    copy = write_back(robot, _changes(changed, calibrations_of(robot)))
     typer.echo(f"Written: {config}. The old file is {copy}.")
 
 
 def _changes(
-    found: dict[str, Calibration], old: dict[str, Calibration]
+    new: dict[str, Calibration], old: dict[str, Calibration]
 ) -> dict[str, dict[str, float]]:
     """Return the differences, by actuator and key of the file."""
     return {
         name: {
-            key: value for key, value in asdict(each).items() if value != getattr(old[name], key)
+            key: value
+            for key, value in asdict(calibration).items()
+            if value != getattr(old[name], key)
         }
-        for name, each in found.items()
+        for name, calibration in new.items()
     }
 
 
-def _calibrated(
+def _calibrate_all(
     robot: RobotConfig, indices: list[int], speed: float, dry_run: bool
 ) -> dict[str, Calibration]:
-    """New calibrations by actuator, as far as they differ and the user wants them."""
+    """Return changed calibrations by actuator, if the user confirms them."""
     from sofa_softctl.bridge.calibration import calibrations_of
     from sofa_softctl.bridge.hand import hand_on, slow_robot, with_wider_limits
 
@@ -86,33 +88,33 @@ def _calibrated(
     with hand_on(slow_robot(robot, speed), dry_run=dry_run) as hand:  # nothing moves yet
         show_notes(hand)
         capabilities = hand.stream.capabilities
-        used = _with_zeros_of_now(
-            Dialogue(hand, answers), robot, with_wider_limits(robot, BEYOND, capabilities)
+        used = _with_corrected_zeros(
+            Dialogue(hand, answers), robot, with_wider_limits(robot, EXCESS_MAX, capabilities)
         )
-    wide = with_wider_limits(slow_robot(used, speed), BEYOND, capabilities)
+    wide = with_wider_limits(slow_robot(used, speed), EXCESS_MAX, capabilities)
     with hand_on(wide, dry_run=dry_run) as hand:
         dialogue, start = Dialogue(hand, answers), calibrations_of(used)
-        found = dict(start)
+        calibrations = dict(start)
         for index in indices:
-            _calibrate(dialogue, used, index, found)
-        new = {name: each for name, each in found.items() if each != first[name]}
-        if not _confirmed(dialogue, first, new):
+            _calibrate(dialogue, used, index, calibrations)
+        new = {name: value for name, value in calibrations.items() if value != first[name]}
+        if not _confirm(dialogue, first, new):
             new = {}
         for index, actuator in enumerate(used.actuators):
-            if new and found[actuator.name] != start[actuator.name]:
+            if new and calibrations[actuator.name] != start[actuator.name]:
                 hand.rest[index] = hand.goal[index]  # by the old zero, which this stream has
         with space_stops(hand):
             hand.stream.finish(hand.rest)
         return new
 
 
-def _with_zeros_of_now(dialogue: Dialogue, robot: RobotConfig, wide: RobotConfig) -> RobotConfig:
-    """The robot with zeros such that actuators which measure nonsense are at rest now."""
+def _with_corrected_zeros(dialogue: Dialogue, robot: RobotConfig, wide: RobotConfig) -> RobotConfig:
+    """Return the robot with zeros that put actuators with invalid measurements at rest."""
     from sofa_softctl.bridge.calibration import calibrations_of, recalibrate
     from sofa_softctl.bridge.config.file import parse_robot
     from sofa_softctl.bridge.config.write import changed_text
 
-    found = {}
+    calibrations = {}
     measured = dialogue.hand.measured_at_start.tolist()
     for index, (actuator, limits) in enumerate(zip(robot.actuators, wide.actuators, strict=True)):
         low, high = limits.position_min, limits.position_max
@@ -124,36 +126,37 @@ def _with_zeros_of_now(dialogue: Dialogue, robot: RobotConfig, wide: RobotConfig
         )
         if dialogue.choose(question, "yn", moved=False) == "n":
             typer.echo("Move it there by hand, without power, and begin again.")
-            raise Aborted
+            raise DialogueAborted
         old = calibrations_of(robot)[actuator.name]
-        found[actuator.name] = recalibrate(actuator, old, measured[index], reversed_=False)
-    if not found:
+        calibrations[actuator.name] = recalibrate(actuator, old, measured[index], reversed_=False)
+    if not calibrations:
         return robot
-    return parse_robot(changed_text(robot, _changes(found, calibrations_of(robot))), robot.path)
+    text = changed_text(robot, _changes(calibrations, calibrations_of(robot)))
+    return parse_robot(text, robot.path)
 
 
 def _calibrate(
-    dialogue: Dialogue, robot: RobotConfig, index: int, found: dict[str, Calibration]
+    dialogue: Dialogue, robot: RobotConfig, index: int, calibrations: dict[str, Calibration]
 ) -> None:
-    """Direction and zero of one actuator, until they make a valid configuration."""
+    """Find direction and zero of one actuator, until the configuration is valid."""
     from sofa_softctl.bridge.calibration import calibrations_of
     from sofa_softctl.bridge.config.write import changed_text
 
     actuator = robot.actuators[index]
-    old = found[actuator.name]
+    old = calibrations[actuator.name]
     while True:
-        found[actuator.name] = _one(dialogue, robot, index, old)
+        calibrations[actuator.name] = _query(dialogue, robot, index, old)
         try:
-            changed_text(robot, _changes(found, calibrations_of(robot)))
+            changed_text(robot, _changes(calibrations, calibrations_of(robot)))
             return
         except ConfigError as error:
-            found[actuator.name] = old
+            calibrations[actuator.name] = old
             typer.echo(f"This does not fit: {error}")
             if dialogue.choose("r: again, s: skip the actuator, q: end", "rs") == "s":
                 return
 
 
-def _one(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -> Calibration:
+def _query(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -> Calibration:
     from sofa_softctl.bridge.calibration import QUESTIONS, recalibrate
 
     actuator, hand = robot.actuators[index], dialogue.hand
@@ -172,24 +175,22 @@ def _one(dialogue: Dialogue, robot: RobotConfig, index: int, old: Calibration) -
             return old
         if answer != "r":
             break
-    way = 1.0 if answer == "y" else -1.0
+    sign = 1.0 if answer == "y" else -1.0
     question = (
         f"Is it at its rest pose, {actuator.rest:g} {unit}? ok, or by how much to move, such as 1 "
         "or -0.5; q: end"
     )
     while (distance := dialogue.distance(question)) is not None:
-        dialogue.go(index, float(hand.goal[index]) + way * distance)
-    return recalibrate(actuator, old, float(hand.goal[index]), reversed_=way < 0.0)
+        dialogue.move_to(index, float(hand.goal[index]) + sign * distance)
+    return recalibrate(actuator, old, float(hand.goal[index]), reversed_=sign < 0.0)
 
 
-def _confirmed(
-    dialogue: Dialogue, old: dict[str, Calibration], new: dict[str, Calibration]
-) -> bool:
+def _confirm(dialogue: Dialogue, old: dict[str, Calibration], new: dict[str, Calibration]) -> bool:
     if not new:
         typer.echo("\nDirections and zeros are as they were.")
         return False
     typer.echo()
-    for name, each in new.items():
+    for name, value in new.items():
         was = old[name]
-        typer.echo(f"{name}: sign {was.sign} -> {each.sign}, zero {was.zero:g} -> {each.zero:g}")
+        typer.echo(f"{name}: sign {was.sign} -> {value.sign}, zero {was.zero:g} -> {value.zero:g}")
     return dialogue.choose("Write this to the file? y/n", "yn") == "y"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def check(
     config: Config,
     scene: Annotated[
-        Path | None, typer.Option(metavar="SCENE", help="Scene that is to drive the robot.")
+        Path | None, typer.Option(metavar="SCENE", help="Scene that drives the robot.")
     ] = None,
     set_: Set = None,
     open_: Annotated[
@@ -34,7 +34,7 @@ def check(
     backend: BackendName = "auto",
     plugin: Plugin = None,
 ) -> None:
-    """Say what is in a configuration file, and whether it fits a scene and its devices.
+    """Check a configuration file, its devices, and its fit to a scene.
 
     Nothing moves. Ends with status 1 when something does not fit.
     """
@@ -44,14 +44,14 @@ def check(
 
     robot = load_robot(config, plugin)
     check_robot(robot)
-    opened = _opened(robot) if open_ else {}
+    opened = _open_devices(robot) if open_ else {}
     tables.show_robot(robot, channels(robot), opened)
     if scene is not None and not _fits(robot, scene, backend, set_):
         raise typer.Exit(ExitStatus.FAILED)
 
 
-def _opened(robot: RobotConfig) -> dict[str, Any]:
-    """Capabilities of each device, opened, checked and closed; no other run may use it."""
+def _open_devices(robot: RobotConfig) -> dict[str, Any]:
+    """Open, check and close each device, and return the capabilities."""
     from sofa_softctl.bridge.config.setup import channels
     from sofa_softctl.bridge.course.checks import check_capabilities, effort_note
     from sofa_softctl.bridge.registry import find
@@ -60,12 +60,12 @@ def _opened(robot: RobotConfig) -> dict[str, Any]:
     capabilities = {}
     setups = channels(robot)
     for device in robot.devices:
-        made = find(device.type)(device.name, **device.options)
+        driver = find(device.type)(device.name, **device.options)
         with ExitStack() as stack:
             if setups[device.name]:
-                stack.callback(lock_device(device, made, robot.name).release)
-            stack.callback(made.close)
-            capabilities[device.name] = made.open(setups[device.name])
+                stack.callback(lock_device(device, driver, robot.name).release)
+            stack.callback(driver.close)
+            capabilities[device.name] = driver.open(setups[device.name])
         device_capabilities = capabilities[device.name]
         check_capabilities(device.name, device_capabilities, setups[device.name], robot.stream.rate)
         if device_capabilities.measures_effort is False:
@@ -85,6 +85,6 @@ def _fits(robot: RobotConfig, scene: Path, backend: str, values: list[str] | Non
         exit_is_an_error(scene),
         open_session(scene, backend, values, quiet=True, add=keep_devices_closed) as session,
     ):
-        found, speed = fit_scene(robot, session)
-    tables.show_fit(found, speed)
-    return not found.errors
+        fit, speed = fit_scene(robot, session)
+    tables.show_fit(fit, speed)
+    return not fit.errors

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """What the user types.
+    """Input of the user.
 
     Args:
         descriptor: File descriptor to read from. Default: standard input.
@@ -38,7 +38,7 @@ class Answers:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._waiting = ""
         self.ended = False
-        """Whether nothing can come any more."""
+        """Whether the input has ended."""
 
     def line(self) -> str | None:
         """Return the next line without its end, or None if there is none yet; "" at the end."""
@@ -52,9 +52,9 @@ class Answers:
     def key(self) -> str | None:
         """Return the next key: a character, 'up', 'down' or 'other', or None if there is none."""
         self._read()
-        if found := _SPECIAL.match(self._waiting):
-            self._waiting = self._waiting[found.end() :]
-            return _ARROWS.get(found[0], "other")
+        if match := _SPECIAL.match(self._waiting):
+            self._waiting = self._waiting[match.end() :]
+            return _ARROWS.get(match[0], "other")
         if not self._waiting or (_BEGUN.fullmatch(self._waiting) and not self.ended):
             return None
         first, self._waiting = self._waiting[0], self._waiting[1:]
@@ -76,12 +76,12 @@ _BEGUN = re.compile(r"\x1b(\[[0-9;]*|O)?")
 _ARROWS = {"\x1b[A": "up", "\x1bOA": "up", "\x1b[B": "down", "\x1bOB": "down"}
 
 
-def ask(answers: Answers, while_waiting: Callable[[], None]) -> str | None:
-    """The next line; None: input ended.
+def ask_line(answers: Answers, while_waiting: Callable[[], None]) -> str | None:
+    """Return the next line, or None at the end of the input.
 
     Args:
         answers: The user's answers.
-        while_waiting: Called again and again until there is one.
+        while_waiting: Called repeatedly until there is a line.
     """
     while True:
         line = answers.line()
@@ -94,7 +94,7 @@ def ask(answers: Answers, while_waiting: Callable[[], None]) -> str | None:
 
 @contextmanager
 def keys_at_once() -> Iterator[None]:
-    """Get keys as they are pressed, not line by line, where standard input is a terminal."""
+    """Read keys as they are pressed, not line by line, if standard input is a terminal."""
     descriptor = sys.stdin.fileno()
     if not os.isatty(descriptor):
         yield
@@ -139,7 +139,7 @@ def stop_key(stop: Callable[[], None]) -> Iterator[bool]:
 
 @contextmanager
 def space_stops(hand: ManualControl) -> Iterator[None]:
-    """Space stops a robot that is moved by hand while this is open.
+    """Stop a robot that is moved by hand if space is pressed in the block.
 
     Raises:
         typer.Exit: It was stopped so.
@@ -179,16 +179,16 @@ def _watch(ended: int, stop: Callable[[], None]) -> None:
                 stop()
 
 
-MOVE = 0.05
-"""Share of its range by which an actuator moves to show its direction."""
+MOVE_FRACTION = 0.05
+"""Fraction of its range by which an actuator moves to show its direction."""
 
 
-class Aborted(Exception):
-    """The user ended it."""
+class DialogueAborted(Exception):
+    """End of a dialogue by the user."""
 
 
 class Dialogue:
-    """Asks, and moves actuators as the answers say.
+    """Questions to the user, and motions by the answers.
 
     Args:
         hand: The hand on the robot.
@@ -199,12 +199,12 @@ class Dialogue:
         self.hand, self.answers = hand, answers
 
     def choose(self, question: str, letters: Sequence[str], *, moved: bool = True) -> str:
-        """One of some letters, or of the words that begin with them.
+        """Return one of some letters, also for words that begin with them.
 
         Args:
             question: The question.
             letters: The letters.
-            moved: Whether the robot is moved already, and has to be held.
+            moved: Whether the robot has moved, and has to be held.
         """
         while True:
             answer = self._line(question, moved)
@@ -215,31 +215,31 @@ class Dialogue:
     def distance(self, question: str) -> float | None:
         """Return a number, or None if the answer was ok."""
         while True:
-            found = self._line(question, True)
-            if found == "ok":
+            answer = self._line(question, True)
+            if answer == "ok":
                 return None
             try:
-                number = float(found)
+                number = float(answer)
             except ValueError:
                 number = math.nan
             if math.isfinite(number):
                 return number
-            typer.echo(f"Expected a number or ok, got '{found}'.")
+            typer.echo(f"Expected a number or ok, got '{answer}'.")
 
     def _line(self, question: str, moved: bool) -> str:
         typer.echo(f"{question} > ", nl=False)
-        found = ask(self.answers, self.hand.tick if moved else self._wait)
-        typer.echo("" if found is None else found)
-        if found is None or found.lower() in ("q", "quit"):
-            raise Aborted
-        return found.lower().replace(",", ".")
+        answer = ask_line(self.answers, self.hand.tick if moved else self._wait)
+        typer.echo("" if answer is None else answer)
+        if answer is None or answer.lower() in ("q", "quit"):
+            raise DialogueAborted
+        return answer.lower().replace(",", ".")
 
     def _wait(self) -> None:
         """Wait without beginning to move."""
         self.hand.stream.poll()
         sleep(self.hand.period)
 
-    def go(self, index: int, position: float) -> None:
+    def move_to(self, index: int, position: float) -> None:
         """Move an actuator, and wait until it is there; beyond its limits it is not moved."""
         hand = self.hand
         low, high, unit = hand.low[index], hand.high[index], hand.actuators[index].unit
@@ -254,10 +254,10 @@ class Dialogue:
             hand.tick()
 
     def show(self, index: int, low: float, high: float) -> bool:
-        """Move an actuator a little and back, within limits; whether its position grew first."""
+        """Move an actuator a little and back, within limits; return True if it grew first."""
         start = float(self.hand.goal[index])
-        move = MOVE * (high - low)
-        there = start + move if start + move <= high else start - move
-        self.go(index, there)
-        self.go(index, start)
-        return there > start
+        move = MOVE_FRACTION * (high - low)
+        turning_point = start + move if start + move <= high else start - move
+        self.move_to(index, turning_point)
+        self.move_to(index, start)
+        return turning_point > start

@@ -29,7 +29,7 @@ DryRun = Annotated[
 
 
 def load_robot(config: Path, plugin: list[Path] | None = None) -> RobotConfig:
-    """The robot of a file; devices of plugins are known."""
+    """Return the robot of a file, with devices of plugins."""
     from sofa_softctl.bridge.config.file import read_robot
     from sofa_softctl.cli.files import load_plugins
 

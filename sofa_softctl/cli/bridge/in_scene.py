@@ -48,7 +48,7 @@ def adding_bridge(config: Path | None, dry_run: bool) -> Callable[[Any], None] |
 
 @contextmanager
 def stopped_by_key(session: Session, show: Terminal) -> Iterator[None]:
-    """Space stops the motors of all bridges of a scene while this is open, and users are shown so.
+    """Stop the motors of all bridges of a scene if space is pressed in the block; say so.
 
     See `stop_key`; nothing is shown and done in scenes without a bridge.
     """

@@ -37,7 +37,7 @@ def jog(
         float | None, typer.Option(help="Move to this position, in the actuator's unit.")
     ] = None,
     speed: Annotated[
-        float, typer.Option(min=0.1, max=100.0, help="Greatest speed, in percent of its rate.")
+        float, typer.Option(min=0.1, max=100.0, help="Maximum speed, in percent of its rate.")
     ] = 10.0,
     hold: Annotated[
         float, typer.Option(min=0.0, max=3600.0, help="Time to stay there in s, with --by or --to.")
@@ -48,7 +48,7 @@ def jog(
     """Move one actuator by hand, slowly and within its limits; then it goes back to rest.
 
     By keys, or once with --by or --to. The other actuators stay where they are. Ctrl-C and
-    space stop all motors at once.
+    space stop all motors immediately.
     """
     from sofa_softctl.bridge.hand import hand_on, slow_robot
 
@@ -56,9 +56,9 @@ def jog(
         raise UsageError("Give either --by or --to, not both.")
     robot = load_robot(config, plugin)
     index = index_of(robot, actuator)
-    one = robot.actuators[index]
+    config_of_actuator = robot.actuators[index]
     if to is not None:
-        _check_within(one, to)
+        _check_within(config_of_actuator, to)
     with hand_on(slow_robot(robot, speed / 100.0), dry_run=dry_run) as hand:
         show_notes(hand)
         if by is None and to is None:
@@ -68,7 +68,7 @@ def jog(
             start = float(hand.goal[index])
             goal = start + by if by is not None else to
             assert goal is not None
-            _check_within(one, goal)
+            _check_within(config_of_actuator, goal)
             hand.go(index, goal)
         with space_stops(hand):
             _arrive(hand, index, hold)
@@ -77,10 +77,10 @@ def jog(
 
 
 def index_of(robot: RobotConfig, name: str) -> int:
-    """Number of an actuator.
+    """Return the number of an actuator.
 
     Raises:
-        ConfigError: There is none of that name.
+        ConfigError: No actuator has that name.
     """
     from sofa_softctl.base.suggestions import did_you_mean
 
@@ -94,7 +94,7 @@ def index_of(robot: RobotConfig, name: str) -> int:
 
 
 def show_notes(hand: ManualControl) -> None:
-    """Say what the devices are, and what is worth knowing of them."""
+    """Print the descriptions of the devices, and their notes."""
     stream = hand.stream
     dry = "dry run, nothing moves: " if stream.dry_run else ""
     for name, capabilities in stream.capabilities.items():

@@ -48,7 +48,7 @@ def play(
         ),
     ] = "",
     speed: Annotated[
-        float, typer.Option(min=0.001, max=1000.0, help="How many times faster than recorded.")
+        float, typer.Option(min=0.001, max=1000.0, help="Speed relative to the recording.")
     ] = 1.0,
     units: Annotated[
         str | None,
@@ -75,7 +75,7 @@ def play(
     from sofa_softctl.record.record import read_record
     from sofa_softctl.units import Units
     from sofa_softctl.view.terminal.run import Terminal
-    from sofa_softctl.view.words import prefixed
+    from sofa_softctl.view.words import prefix_output
 
     check_outputs(reads=[record, config], record=to)
     if to is not None:
@@ -84,7 +84,7 @@ def play(
     show = Terminal(quiet=quiet or as_json)
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
-        stack.enter_context(prefixed(words and f"{words} | "))
+        stack.enter_context(prefix_output(words and f"{words} | "))
         stack.enter_context(annotate_errors(words))
         robot = load_robot(config, plugin)
         declared = None if units is None else Units.parse(units)
@@ -96,7 +96,7 @@ def play(
             show.note(warning, doubt=True)
         file = None if to is None else stack.enter_context(RecordFile(to, overwrite=force))
         about = {"played": str(record), "config": robot.path, "config_text": robot.text}
-        summary = _played(robot, motion, dry_run, show, file, about)
+        summary = _play_motion(robot, motion, dry_run, show, file, about)
         if not as_json:
             show.show_report(summary.report({}))
             if to is not None:
@@ -105,7 +105,7 @@ def play(
         print_json(asdict(summary))
 
 
-def _played(
+def _play_motion(
     robot: RobotConfig,
     motion: Motion,
     dry_run: bool,
@@ -113,7 +113,7 @@ def _played(
     file: RecordFile | None,
     about: dict[str, str],
 ) -> Any:
-    """The summary, after the robot went to rest."""
+    """Play a motion, and return the summary after the robot went to rest."""
     from sofa_softctl.bridge.client.client import Stream
     from sofa_softctl.bridge.feedback import SampleRows
     from sofa_softctl.bridge.play import play
@@ -124,7 +124,7 @@ def _played(
     with ExitStack() as stack:
         writer = stack.enter_context(_recording(file, about))
 
-        def keep(samples: Sequence[Sample]) -> None:
+        def write_samples(samples: Sequence[Sample]) -> None:
             if writer is not None:
                 write_rows(writer, "bridge", rows.of(samples), None)
 
@@ -132,16 +132,16 @@ def _played(
 
         def keep_rest() -> None:  # the way to the rest pose, however it ends
             with defer_interrupts():
-                keep(stream.poll())
+                write_samples(stream.poll())
 
         stack.callback(keep_rest)
         if stack.enter_context(stop_key(stream.stop_now)):  # until the robot is at rest
             show.note(HELP)
         stack.enter_context(stream)
         advance = stack.enter_context(show.bar("Playing", len(motion.time)))
-        for done, samples in play(stream, motion):
-            advance(done)
-            keep(samples)
+        for count, samples in play(stream, motion):
+            advance(count)
+            write_samples(samples)
         statistics = stream.finish()
     return summarise(
         name="play",
@@ -156,7 +156,7 @@ def _played(
 
 @contextmanager
 def _recording(file: RecordFile | None, about: dict[str, str]) -> Iterator[RecordWriter | None]:
-    """Writes to a file, which is complete in whatever way the work ends."""
+    """Yield a writer of a file, which is completed even after an error."""
     from sofa_softctl.record.file import COMPLETE, INTERRUPTED
     from sofa_softctl.record.writer import RecordWriter
 

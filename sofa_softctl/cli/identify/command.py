@@ -27,7 +27,7 @@ from sofa_softctl.cli.options import (
     Strict,
     Workers,
     named_numbers,
-    stopping,
+    note_stop,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 Files = list[Path] | None
 T = TypeVar("T")
-LONG = 2.0
-"""After searches that take longer, what they found is shown before they are judged [s]."""
+LONG_SEARCH = 2.0
+"""Time of searches after which their result is shown before the diagnostics [s]."""
 
 
 @app.command(
@@ -84,19 +84,21 @@ def identify(
     duration: Annotated[
         float | None,
         typer.Option(
-            metavar="S", help="Of the designed motion; default: the longest recording's.", min=0.0
+            metavar="S",
+            help="Duration of the designed motion. Default: longest recording.",
+            min=0.0,
         ),
     ] = None,
     amplitude: Annotated[
         list[str] | None,
         typer.Option(
             metavar="INPUT=LOW:HIGH",
-            help="Range of an input of the designed motion, in place of the recorded one; may be "
-            "repeated.",
+            help="Range of an input of the designed motion; may be repeated. Default: the recorded "
+            "range.",
         ),
     ] = None,
     motions: Annotated[
-        int, typer.Option(metavar="N", help="Motions that the design simulates.", min=10)
+        int, typer.Option(metavar="N", help="Number of motions that the design simulates.", min=10)
     ] = 200,
     report: Annotated[
         Path | None,
@@ -106,14 +108,15 @@ def identify(
         Path | None, typer.Option(metavar="FILE.csv", help="Write a recording to be filled.")
     ] = None,
     starts: Annotated[
-        int, typer.Option(help="Searches from so many starts; the first is the given one.", min=1)
+        int,
+        typer.Option(help="Number of searches; the first begins at the given start.", min=1),
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Of the other starts, and of the design.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of random starts and of the design.", min=0)] = 0,
     workers: Workers = 0,
     cluster: Cluster = "",
     set_start: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Where a parameter starts; may be repeated."),
+        typer.Option(metavar="NAME=VALUE", help="Start value of a parameter; may be repeated."),
     ] = None,
     fix: Annotated[
         list[str] | None,
@@ -124,8 +127,7 @@ def identify(
         typer.Option(
             "--with",
             metavar="NAME",
-            help="Switch on an effect that the model leaves out, or all like 'offset.*'; may be "
-            "repeated.",
+            help="Add an effect that the model omits, or all like 'offset.*'; may be repeated.",
         ),
     ] = None,
     list_effects: Annotated[
@@ -135,12 +137,12 @@ def identify(
         list[str] | None,
         typer.Option(
             metavar="NAME=5%",
-            help="A number that is known to within a standard deviation, in its unit or in "
-            "percent; effects are switched on. May be repeated.",
+            help="Standard deviation of an uncertain number, in its unit or in percent; may be "
+            "repeated.",
         ),
     ] = None,
     estimate_noise: Annotated[
-        bool, typer.Option("--estimate-noise", help="Noise of outputs from what is left of them.")
+        bool, typer.Option("--estimate-noise", help="Estimate the noise of outputs from residuals.")
     ] = False,
     exact_inputs: Annotated[
         bool,
@@ -148,20 +150,19 @@ def identify(
             "--exact-inputs", help="Take noisy inputs as recorded: quicker, and biased by noise."
         ),
     ] = False,
-    iterations: Annotated[int, typer.Option(help="Most simulations of a search.", min=1)] = 200,
+    iterations: Annotated[int, typer.Option(help="Limit of simulations per search.", min=1)] = 200,
     budget: Annotated[
         bool | None,
         typer.Option(
             "--budget/--no-budget",
-            help="Fit finer models, too: half the time step, a finer mesh. When left out, those "
-            "that do not take long.",
+            help="Fit finer models, too: half the time step, a finer mesh. Default: quick ones.",
         ),
     ] = None,
     causes: Annotated[
         bool,
         typer.Option(
             "--causes/--no-causes",
-            help="Look for what the model leaves out. Ctrl-C stops that, and shows the rest.",
+            help="Search for effects that the model leaves out. Ctrl-C skips this search.",
         ),
     ] = True,
     bootstrap: Annotated[
@@ -173,7 +174,7 @@ def identify(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Find the parameters of a model that fit recordings best, and how far to trust them."""
+    """Find the parameters of a model that fit recordings best, with their uncertainty."""
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.base.suggestions import sentence
@@ -193,12 +194,12 @@ def identify(
     check_workers(workers, cluster)
     load_plugins(plugin, "embedded")
     chosen = choose_problem(problem, with_=with_, uncertain=uncertain, cluster=cluster)
-    wanted = chosen.problem
+    model = chosen.problem
     if list_effects:
         typer.echo(names_of(effects_of_problem(chosen.loaded)) or "none")
         return
     if template is not None:
-        write_template(template, wanted, quiet=quiet or as_json)
+        write_template(template, model, quiet=quiet or as_json)
         return
     ranges = ranges_of(amplitude)
     check_request(
@@ -213,17 +214,17 @@ def identify(
         report=report,
     )
     assert data  # `check_request` refuses none
-    own_starts = start_at(wanted.parameters, named_numbers("--set-start", set_start))
+    own_starts = start_at(model.parameters, named_numbers("--set-start", set_start))
     parameters = known_within(own_starts, chosen.deviations)
     terminal = Terminal(quiet=quiet or as_json)
-    recordings = Recordings(wanted, terminal.note)
+    recordings = Recordings(model, terminal.note)
     failed = None
 
     def warn(text: str) -> None:
         terminal.note(sentence(text[:1].upper() + text[1:]), doubt=True)
 
     with (
-        stopping("Nothing was written."),
+        note_stop("Nothing was written."),
         ExitStack() as stack,
         terminal.status("reading recordings") as progress,
     ):
@@ -235,9 +236,9 @@ def identify(
         check_different(recordings.measured)
         candidates = recordings.experiments(next_ or [], planned=True)
         paths = [str(path) for path in data]
-        make = partial(read_experiments, chosen.file, chosen.entry, paths, chosen.effects)
+        make = partial(read_experiments, chosen.file, chosen.problem_name, paths, chosen.effects)
         progress("first simulation")
-        found = estimate(
+        result = estimate(
             experiments,
             parameters,
             fixed=fix or (),
@@ -254,7 +255,7 @@ def identify(
         designed = None
         if design is not None:
             designed = design_motion(
-                *(wanted, found, experiments, recordings.measured),
+                *(model, result, experiments, recordings.measured),
                 name=str(design),
                 duration=duration,
                 amplitudes=ranges,
@@ -262,14 +263,14 @@ def identify(
                 seed=seed,
                 progress=view.design_progress(progress),
             )
-        if found.seconds > LONG:
-            terminal.note(f"{view.found_so_far(found)} Ctrl-C leaves out what follows.")
-        more = _unless_stopped(
+        if result.seconds > LONG_SEARCH:
+            terminal.note(f"{view.estimate_text(result)} Ctrl-C leaves out what follows.")
+        options = _unless_stopped(
             terminal,
             "finer models and refits",
             partial(
-                _further,
-                found,
+                _further_results,
+                result,
                 experiments,
                 progress,
                 budget=budget,
@@ -283,16 +284,16 @@ def identify(
         progress("computing intervals")
         summarise = partial(
             make_report,
-            wanted.name,
-            found,
+            model.name,
+            result,
             experiments,
             hold_out=held_out,
             candidates=candidates,
             design=designed,
             notes=recordings.notes,
-            doubts={one.name: one.doubts for one in recordings.measured[: len(data)]},
+            doubts={item.name: item.doubts for item in recordings.measured[: len(data)]},
             progress=progress,
-            **more,
+            **options,
         )
         made = _unless_stopped(
             terminal,
@@ -301,35 +302,35 @@ def identify(
             partial(summarise, causes=False),
         )
         try:
-            write_results(made, designed, design, report, wanted, parameters, progress)
-        except SoftctlError as error:  # what was found is shown all the same
+            write_results(made, designed, design, report, model, parameters, progress)
+        except SoftctlError as error:  # the result is shown all the same
             failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
-    if wanted.scene is not None and not (quiet or as_json):
-        show_scene(wanted, found.rho, doubted=bool(made.distrust))
+    if model.scene is not None and not (quiet or as_json):
+        show_scene(model, result.rho, doubted=bool(made.distrust))
     if failed is not None:
         raise failed
-    raise typer.Exit(found.status.verdict.exit_status)
+    raise typer.Exit(result.status.verdict.exit_status)
 
 
 def _unless_stopped(
-    terminal: Terminal, what: str, whole: Callable[[], T], rest: Callable[[], T]
+    terminal: Terminal, label: str, run: Callable[[], T], run_without: Callable[[], T]
 ) -> T:
-    """What `whole` gives; where Ctrl-C stops it, what `rest` gives, which leaves something out.
+    """Return the result of `run`, or of `run_without`, which leaves something out, after Ctrl-C.
 
-    SIGTERM and SIGHUP end the command all the same.
+    SIGTERM and SIGHUP still end the command.
     """
     try:
-        return whole()
+        return run()
     except TerminationSignal:
         raise
     except KeyboardInterrupt:
-        terminal.note(f"Stopped: the report is without {what}. Ctrl-C again ends it.", doubt=True)
-        return rest()
+        terminal.note(f"Stopped: the report is without {label}. Ctrl-C again ends it.", doubt=True)
+        return run_without()
 
 
-def _further(
-    found: Estimate,
+def _further_results(
+    result: Estimate,
     experiments: list[Experiment],
     progress: Callable[[str], None],
     *,
@@ -339,25 +340,25 @@ def _further(
     executor: Executor | None,
     make: Make,
 ) -> dict[str, Any]:
-    """Error of the discretisation, and the bootstrap, as arguments of `make_report`."""
+    """Return discretisation error and bootstrap as arguments of `make_report`."""
     from sofa_softctl.identification.uncertainty.bootstrap import bootstrap
     from sofa_softctl.identification.uncertainty.discretisation import (
         DiscretisationBudget,
         discretisation_budget,
     )
 
-    more: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if budget is None or budget:
-        more["discretisation"] = discretisation_budget(
-            found, experiments, limit=not budget, progress=progress
+        arguments["discretisation"] = discretisation_budget(
+            result, experiments, limit=not budget, progress=progress
         )
-    elif any(one.refinements() for one in experiments):
+    elif any(experiment.refinements() for experiment in experiments):
         text = "The error by time step and mesh was not estimated, as --no-budget asks."
-        more["discretisation"] = DiscretisationBudget(found.names, (), (text,))
+        arguments["discretisation"] = DiscretisationBudget(result.names, (), (text,))
     if refits:
         progress(f"0 of {refits} refits done")
-        more["bootstrap"] = bootstrap(
-            found,
+        arguments["bootstrap"] = bootstrap(
+            result,
             experiments,
             refits,
             seed=seed,
@@ -365,4 +366,4 @@ def _further(
             executor=executor,
             make=make,
         )
-    return more
+    return arguments

@@ -1,4 +1,4 @@
-"""What `softctl identify` is given: a problem with its effects, recordings, and checks of both."""
+"""Inputs of `softctl identify`: a problem with its effects, recordings, and their checks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChosenProblem:
-    """A problem of a file, with the effects that were switched on."""
+    """Problem of a file, with its enabled effects."""
 
     loaded: Problem
     """The problem as its file defines it."""
     problem: Problem
-    """The same with the effects."""
+    """Problem with the effects."""
     file: str
     """File that defines it."""
-    entry: str
-    """Its name in PROBLEMS of the file, or "" for the only one."""
+    problem_name: str
+    """Name in PROBLEMS of the file, or "" for the only one."""
     effects: list[str]
     """Names of the effects."""
     deviations: dict[str, str]
@@ -52,7 +52,7 @@ def choose_problem(
     from sofa_softctl.identification.model.experiment import matches
     from sofa_softctl.identification.model.problem import load_problem
 
-    file, _, entry = name.partition(":")
+    file, _, problem_name = name.partition(":")
     with files_sent(cluster, file) as files:
         loaded = load_problem(name)
     deviations = pairs_of(uncertain, "--uncertain needs NAME=DEVIATION")
@@ -60,12 +60,12 @@ def choose_problem(
     unknown = [key for key in deviations if not any(matches(name, key) for name in parameters)]
     effects = [*(with_ or []), *unknown]
     problem = with_effects(loaded, effects)
-    return ChosenProblem(loaded, problem, file, entry, effects, deviations, tuple(files))
+    return ChosenProblem(loaded, problem, file, problem_name, effects, deviations, tuple(files))
 
 
 @dataclass
 class Recordings:
-    """Recordings as they are read for a problem, with notes on them."""
+    """Recordings that are read for a problem, with notes."""
 
     problem: Problem
     note: Callable[[str], None]
@@ -79,8 +79,8 @@ class Recordings:
         """Read recordings, and return the models of them.
 
         Args:
-            files: Their files.
-            planned: They are motions that could be recorded.
+            files: Files of the recordings.
+            planned: Whether they are motions that could be recorded.
         """
         from sofa_softctl.identification.data.files import read_recording
         from sofa_softctl.identification.model.experiment import Experiment
@@ -110,17 +110,17 @@ def check_request(
     of_design: bool,
     report: Path | None,
 ) -> None:
-    """Refuse options that do not go together, and outputs that cannot be written.
+    """Refuse contradictory options, and outputs that cannot be written.
 
     Args:
         data: Recordings to fit.
         reads: All files that are read.
-        several: Workers were asked for.
+        several: Whether workers were requested.
         starts: Number of searches.
         bootstrap: Number of refits.
         cluster: Address of a cluster, or "".
         design: File of the designed motion.
-        of_design: Options of the designed motion were given.
+        of_design: Whether options of the designed motion were given.
         report: Folder of the report.
 
     Raises:
@@ -146,7 +146,7 @@ def check_request(
 
 
 def _check_report(folder: Path, reads: Sequence[Path]) -> None:
-    """SoftctlError when a report cannot be written there: before the work, not after it."""
+    """Raise SoftctlError if a report cannot be written to the folder."""
     from sofa_softctl.view.terminal.identification import NUMBERS, PAGE
 
     if folder.exists() and not folder.is_dir():
@@ -159,7 +159,7 @@ def _check_report(folder: Path, reads: Sequence[Path]) -> None:
 
 
 def _check_design(path: Path, reads: Sequence[Path]) -> None:
-    """SoftctlError when the designed motion cannot be written: before the work, not after it."""
+    """Raise SoftctlError if the designed motion cannot be written."""
     if path.suffix.lower() != ".csv":
         raise UsageError(f"--design writes a CSV file. Got: '{path}'. Expected FILE.csv.")
     check_outputs(reads=reads, design=path)

@@ -1,4 +1,4 @@
-"""What `softctl identify` writes and shows beside its report: template, scene's command."""
+"""Outputs of `softctl identify` in addition to its report: template, command of the scene."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def write_results(
     parameters: Sequence[Parameter],
     progress: Callable[[str], None],
 ) -> None:
-    """Write the designed motion and the report, where they were asked for.
+    """Write the designed motion and the report, if they were requested.
 
     Args:
-        made: The report.
+        made: Report of the identification.
         designed: Designed motion, or None.
         design: File of the designed motion, or None.
         folder: Folder of the report, or None.
-        problem: The problem.
-        parameters: Its parameters.
-        progress: Called with what is being written.
+        problem: Identified problem.
+        parameters: Parameters of the problem.
+        progress: Called with a description of the work.
     """
     from sofa_softctl.view.terminal import identification as view
 
@@ -49,14 +49,14 @@ def write_results(
 
 
 def show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
-    """The command that runs the scene with what was found, and what it leaves out."""
+    """Print the command that runs the scene with the estimate, and missing parameters."""
     mark = " (\u2717 not to be trusted)" if doubted else ""
     values, missing = problem.scene_values(rho), problem.not_in_scene
     if not isinstance(problem.scene, str | Path):
         return
     if values:
-        given = " ".join(f"--set {name}={_text(value)}" for name, value in values.items())
-        typer.echo(f"The scene with what was found{mark}: softctl run {problem.scene} {given}")
+        options = " ".join(f"--set {name}={_text(value)}" for name, value in values.items())
+        typer.echo(f"The scene with what was found{mark}: softctl run {problem.scene} {options}")
     if missing:
         typer.echo(
             f"{', '.join(missing)}: no parameter of the scene. Where it has one, "
@@ -65,9 +65,9 @@ def show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> N
 
 
 def _text(value: Any) -> str:
-    """As --set takes it."""
+    """Return a value in the format of --set."""
     if isinstance(value, list | tuple):
-        return ",".join(_text(one) for one in value)
+        return ",".join(_text(item) for item in value)
     return f"{value:.6g}" if isinstance(value, float) else shlex.quote(str(value))
 
 

@@ -30,19 +30,18 @@ NEXT_STEP = gymnasium.vector.AutoresetMode.NEXT_STEP
 
 @dataclass(frozen=True)
 class SceneMaker:
-    """Makes environments of a task of a scene file's LEARNING. Picklable."""
+    """Maker of environments for a task of a scene file's LEARNING. Picklable."""
 
     scene: Path
-    """The file."""
+    """Scene file."""
     task: str
     """Key of its LEARNING."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-
     """Parameters of createScene."""
     task_parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of the task's function."""
     surrogate: bool = False
-    """Whether the map of its equilibria replaces the scene, see `LineTask`."""
+    """Whether the map of equilibria replaces the scene, see `LineTask`."""
     store: Path | None = None
     """File of the equilibria, for later runs."""
 
@@ -59,7 +58,7 @@ class SceneMaker:
         return " ".join([*parts, *(["on its surrogate"] if self.surrogate else [])])
 
     @property
-    def batched(self) -> bool:
+    def is_vectorized(self) -> bool:
         """True if many environments take their steps in one call."""
         return self.surrogate
 
@@ -69,15 +68,15 @@ class SceneMaker:
         return replace(self, surrogate=False, store=None) if self.surrogate else None
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:
-        """Make the map of a surrogate, which may take minutes; later calls do nothing.
+        """Compute the map of a surrogate, which may take minutes; later calls do nothing.
 
         Args:
-            progress: Called with a line of text now and then.
+            progress: Called with lines of text.
         """
         if self.surrogate:
             self.line_task.prepare(progress)
 
-    def make(
+    def make_env(
         self, *, scaled: bool = True, render_mode: str | None = None
     ) -> SceneEnv | SurrogateEnv:
         """Make an environment; options as of `SceneEnv`."""
@@ -88,10 +87,10 @@ class SceneMaker:
     def vector(
         self, count: int, workers: int, mode: gymnasium.vector.AutoresetMode = SAME_STEP
     ) -> VectorEnv:
-        """Make several: a surrogate's in one call, scenes in worker processes, if any."""
+        """Make several environments: surrogates in one object, scenes in workers, if any."""
         if self.surrogate:
             return SurrogateVectorEnv(self.line_task, count, autoreset_mode=mode)
-        return _several(self.make, count, workers, mode)
+        return _make_several(self.make_env, count, workers, mode)
 
     @property
     def _task(self) -> Task:
@@ -107,13 +106,12 @@ class SceneMaker:
 
 @dataclass(frozen=True)
 class GymMaker:
-    """Makes environments that are registered with Gymnasium. Picklable."""
+    """Maker of environments that are registered with Gymnasium. Picklable."""
 
     id: str
-    """Such as 'softctl/Trunk-v0'; with a module before it, 'my_robots:Claw-v0', which is imported
-    first."""
+    """Id such as 'softctl/Trunk-v0', or with a module to import first 'my_robots:Claw-v0'."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Options of its constructor."""
+    """Options of the constructor."""
 
     @property
     def name(self) -> str:
@@ -126,7 +124,7 @@ class GymMaker:
         return " ".join([self.id, *(f"{k}={v}" for k, v in sorted(self.options.items()))])
 
     @property
-    def batched(self) -> bool:
+    def is_vectorized(self) -> bool:
         """True if many environments take their steps in one call."""
         return self.spec().vector_entry_point is not None
 
@@ -137,7 +135,7 @@ class GymMaker:
             return None
         return replace(self, options={**self.options, "exact": True})
 
-    def make(self, *, render_mode: str | None = None) -> Any:
+    def make_env(self, *, render_mode: str | None = None) -> Any:
         """Make an environment without wrappers."""
         options = dict(self.options)
         if render_mode is not None:
@@ -145,9 +143,9 @@ class GymMaker:
         return gymnasium.make(self.spec(), disable_env_checker=True, **options).unwrapped
 
     def vector(self, count: int, workers: int) -> VectorEnv:
-        """Make several: in one call if possible, otherwise as scenes."""
-        if not self.batched:
-            return _several(self.make, count, workers)
+        """Make several environments: in one object if possible, otherwise as scenes."""
+        if not self.is_vectorized:
+            return _make_several(self.make_env, count, workers)
         return gymnasium.make_vec(
             self.spec(),
             num_envs=count,
@@ -160,7 +158,7 @@ class GymMaker:
         """Return the registered specification of the id.
 
         Raises:
-            UsageError: Nothing is registered.
+            UsageError: The id is not registered.
         """
         try:
             module, _, name = self.id.rpartition(":")
@@ -199,7 +197,7 @@ def maker_of(
 
     Raises:
         SceneError: The file has no such task, or several.
-        UsageError: There is no such id, or it takes no task.
+        UsageError: The id is unknown, or takes no task.
     """
     path = Path(environment)
     if path.suffix == ".py" or path.is_file():
@@ -220,10 +218,10 @@ def maker_of(
 
 
 def tasks_of(scene: str | Path) -> dict[str, Callable[..., Task]]:
-    """LEARNING of a scene file.
+    """Return LEARNING of a scene file.
 
     Raises:
-        SceneError: It has none.
+        SceneError: The file has no LEARNING.
     """
     tasks = getattr(load_scene(scene).module, "LEARNING", None)
     if not isinstance(tasks, Mapping) or not tasks:
@@ -235,11 +233,11 @@ def tasks_of(scene: str | Path) -> dict[str, Callable[..., Task]]:
 
 
 def task_of(scene: str | Path, name: str, parameters: Mapping[str, Any] | None = None) -> Task:
-    """A task of a scene file's LEARNING.
+    """Return a task of a scene file's LEARNING.
 
     Raises:
-        SceneError: There is none of that name, or its function returns no Task.
-        ParameterError: It takes no such parameter.
+        SceneError: No task has that name, or its function returns no Task.
+        ParameterError: The task does not take a parameter.
     """
     tasks = tasks_of(scene)
     if name not in tasks:
@@ -259,7 +257,7 @@ def _task_arguments(make: Callable[..., Task], parameters: Mapping[str, Any]) ->
     root = inspect.Parameter("root", inspect.Parameter.POSITIONAL_ONLY)
 
     def like_a_scene(root: Any, /) -> None:
-        """Has the function's parameters behind a root."""
+        """Take the function's parameters after a root."""
 
     like_a_scene.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[root, *signature.parameters.values()]
@@ -273,7 +271,7 @@ def interface_of(maker: Maker) -> Interface:
     Raises:
         UsageError: The environment's spaces are not boxes with finite bounds.
     """
-    env = maker.make()
+    env = maker.make_env()
     try:
         interface = getattr(env, "interface", None)
         if isinstance(interface, Interface):
@@ -285,7 +283,7 @@ def interface_of(maker: Maker) -> Interface:
 
 
 def _of_box(name: str, env: Any, side: str) -> Quantities:
-    """Numbers of an ordinary space, between its bounds."""
+    """Return the quantities of an ordinary space, with its bounds."""
     space = getattr(env, f"{side}_space")
     shape: tuple[int, ...] = getattr(space, "shape", None) or ()
     if not isinstance(space, gymnasium.spaces.Box) or len(shape) != 1 or not space.is_bounded():
@@ -297,7 +295,7 @@ def _of_box(name: str, env: Any, side: str) -> Quantities:
     return Quantities(names, ("",) * shape[0], space.low, space.high)
 
 
-def _several(
+def _make_several(
     make: Callable[..., Any],
     count: int,
     workers: int,
@@ -312,7 +310,7 @@ def _several(
 def _make_in_worker(make: Callable[..., Any]) -> Any:
     """Make an environment in a separate process, which leaves Ctrl-C to its parent.
 
-    Gymnasium makes one in the parent, too, to know the spaces.
+    Gymnasium makes one in the parent, too, to find the spaces.
     """
     if parent_process() is not None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -40,14 +40,14 @@ ENVIRONMENTS = {
 
 
 def register() -> None:
-    """Register them if Gymnasium is installed; `import sofa_softctl.learning` does it."""
+    """Register `ENVIRONMENTS` if Gymnasium is installed, at the import of `learning`."""
     try:
         import gymnasium
     except ImportError:  # a scene with a trained policy does without
         return
     home = "sofa_softctl.learning.environments.registration"
     for name, (scene, task, surrogate) in ENVIRONMENTS.items():
-        arguments: dict[str, Any] = {"entry_point": f"{home}:make", "kwargs": {}}
+        arguments: dict[str, Any] = {"entry_point": f"{home}:make_env", "kwargs": {}}
         if surrogate:
             arguments = {
                 "entry_point": f"{home}:make_surrogate",
@@ -58,19 +58,19 @@ def register() -> None:
         gymnasium.register(f"softctl/{name}", **arguments)
 
 
-def make(
-    scene: str, task: str, *, scaled: bool = True, render_mode: str | None = None, **given: Any
+def make_env(
+    scene: str, task: str, *, scaled: bool = True, render_mode: str | None = None, **options: Any
 ) -> Any:
-    """An environment of one of our scenes.
+    """Make an environment of one of our scenes.
 
     Args:
         scene: File name.
         task: Key of its LEARNING.
-        scaled: As of `SceneEnv`.
+        scaled: Option of `SceneEnv`.
         render_mode: None or 'rgb_array'.
-        given: `parameters` of createScene, and `task_parameters`.
+    options: `parameters` of createScene, and `task_parameters`.
     """
-    return _maker(scene, task, **given).make(scaled=scaled, render_mode=render_mode)
+    return _maker(scene, task, **options).make_env(scaled=scaled, render_mode=render_mode)
 
 
 def make_surrogate(
@@ -80,14 +80,14 @@ def make_surrogate(
     exact: bool = False,
     scaled: bool = True,
     render_mode: str | None = None,
-    **given: Any,
+    **options: Any,
 ) -> Any:
-    """An environment on the map of a scene's equilibria, or, exact, of the scene itself.
+    """Make an environment on the map of a scene's equilibria, or with `exact` of the scene.
 
     Arguments as for `make`; `store`: file of equilibria, for later runs.
     """
-    maker = _maker(scene, task, surrogate=not exact, **given)
-    return maker.make(scaled=scaled, render_mode=render_mode)
+    maker = _maker(scene, task, surrogate=not exact, **options)
+    return maker.make_env(scaled=scaled, render_mode=render_mode)
 
 
 def make_surrogates(
@@ -97,20 +97,20 @@ def make_surrogates(
     task: str,
     exact: bool = False,
     autoreset_mode: Any = None,
-    **given: Any,
+    **options: Any,
 ) -> Any:
-    """Many of them in one process; arguments as for `make_surrogate`.
+    """Make many environments in one process; arguments as for `make_surrogate`.
 
-    `autoreset_mode`: as of `SurrogateVectorEnv`; by default the next step.
+    `autoreset_mode`: option of `SurrogateVectorEnv`; by default the next step.
     """
     from sofa_softctl.learning.environments.named import NEXT_STEP
 
-    maker = _maker(scene, task, surrogate=not exact, **given)
+    maker = _maker(scene, task, surrogate=not exact, **options)
     return maker.vector(num_envs, 0, autoreset_mode or NEXT_STEP)
 
 
 _MADE: dict[str, Any] = {}
-"""The last maker, by its arguments, which keeps the map of a surrogate."""
+"""Last maker by its arguments; it keeps the map of a surrogate."""
 
 
 def _maker(
@@ -137,11 +137,11 @@ def scenes_folder() -> Path:
     """Return the folder of our scenes: next to the package in the repository, or installed.
 
     Raises:
-        SceneError: They are in neither place.
+        SceneError: They are in neither folder.
     """
-    beside = Path(sofa_softctl.__file__).parents[1] / "scenes"
+    checked_out = Path(sofa_softctl.__file__).parents[1] / "scenes"
     installed = Path(sysconfig.get_path("data"), "share", "sofa_softctl", "scenes")
-    for folder in (beside, installed):
+    for folder in (checked_out, installed):
         if (folder / "finger.py").is_file():
             return folder
     raise SceneError(f"The scenes of this package are not at '{installed}': reinstall it.")

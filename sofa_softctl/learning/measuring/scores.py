@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import DivergedError, SceneError, SimulationError
-from sofa_softctl.learning.task.episode import Episode, asking
+from sofa_softctl.learning.task.episode import Episode, annotate_errors
 from sofa_softctl.learning.task.scene_env import SceneEnv
 from sofa_softctl.learning.task.spaces import gymnasium
-from sofa_softctl.learning.task.task import answer_of, reward_of
+from sofa_softctl.learning.task.task import flag_of, reward_of
 from sofa_softctl.scene.session.session import Session
 
 
@@ -57,14 +57,14 @@ def score(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Score:
-    """Play episodes with seeds one after another, from `seed` on.
+    """Play episodes with successive seeds.
 
     Args:
         env: The environment.
-        act: Observation to action, members of its spaces: `Policy.shares` where they are scaled.
+        act: Function of an observation that returns an action, such as `Policy.shares` if scaled.
         episodes: Number of episodes.
         seed: Seed of the first episode.
-        progress: Called after each with their number.
+        progress: Called after each episode with the number of episodes.
     """
     returns, lengths, successes = [], [], []
     for number in range(episodes):
@@ -108,7 +108,7 @@ def score_baseline(
     returns, lengths, successes = [], [], []
     for number in range(episodes):
         _, info = env.reset(seed=seed + number)
-        with asking("baseline", env.episode):
+        with annotate_errors("baseline", env.episode):
             baseline = task.baseline(env.episode)
         parameters = {**task.parameters, **info["parameters"], **baseline}
         with Session(env.scene, backend="embedded", parameters=parameters) as session:
@@ -121,8 +121,8 @@ def score_baseline(
                     session.step(task.limits.hold)
                     episode.decisions += 1
                     total += reward_of(task, episode)
-                    ended = answer_of("done", task.done, episode)
-                is_success = answer_of("success", task.success, episode)
+                    ended = flag_of("done", task.done, episode)
+                is_success = flag_of("success", task.success, episode)
             except (DivergedError, SimulationError):
                 is_success = False
         returns.append(total)

@@ -16,7 +16,7 @@ from sofa_softctl.learning.task.action import Actuation
 from sofa_softctl.learning.task.episode import Episode
 from sofa_softctl.learning.task.observation import Observer
 from sofa_softctl.learning.task.quantities import Interface
-from sofa_softctl.learning.task.task import Task, answer_of
+from sofa_softctl.learning.task.task import Task, flag_of
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.control.report import History, Line, Markers, Report, Summary
@@ -26,7 +26,7 @@ Goal = Mapping[str, ArrayLike | Callable[[float], ArrayLike]]
 
 
 class PolicyController(SceneController):
-    """Drives the actuators of a scene as a policy decides.
+    """Controller that drives the actuators of a scene by a policy.
 
     The policy sees the task's observations and decides each `limits.hold` steps, from the end of
     `limits.settle` on; its actuators keep to their limits and rates, as in training.
@@ -34,13 +34,13 @@ class PolicyController(SceneController):
     Args:
         root: Root of the scene.
         policy: File of `softctl train`, or a Policy.
-        task: The task that it was trained for: a scene's own, from its LEARNING.
+        task: Task that the policy was trained for, from the scene's LEARNING.
         goal: The task's goal, by name: numbers, or functions of time.
         name: Name of the controller.
 
     Data:
-        action: Values that the policy asked for last, for each actuator [its unit].
-        observation: Values that the policy observed last [the unit of each].
+        action: Last requested value of each actuator [its unit].
+        observation: Last observations [their units].
         goal: Points of the goal, if it has any, shape (n, 3) [length]: movies show them.
 
     Raises:
@@ -71,12 +71,12 @@ class PolicyController(SceneController):
         self.steps, self.clipped = 0, 0
         interface = self.policy.interface
         self.recorded = {
-            "action": ("", "Values that the policy asked for"),
-            "observation": ("", "What the policy saw"),
+            "action": ("", "Values that the policy requested"),
+            "observation": ("", "Values that the policy observed"),
         }
         """Recorded Data, see `SceneController`."""
-        self.add_output("action", np.zeros(len(interface.action)), "What the policy asked for.")
-        self.add_output("observation", np.zeros(len(interface.observation)), "What the policy saw.")
+        self.add_output("action", np.zeros(len(interface.action)), "Requested values.")
+        self.add_output("observation", np.zeros(len(interface.observation)), "Observed values.")
         points = _points(self._goal_at(0.0))
         if len(points):
             self.add_output("goal", points, "Points of the goal.")
@@ -102,7 +102,7 @@ class PolicyController(SceneController):
         assert self.observer is not None  # connected
         observation = self.observer()
         action = self.policy(observation)
-        self.actuation.ask(action)
+        self.actuation.request(action)
         self.episode.action = self.actuation.asked.copy()
         self.episode.decisions += 1
         self.outputs["action"].value = action.tolist()
@@ -151,7 +151,7 @@ class PolicyController(SceneController):
         return Markers(np.array(self.outputs["goal"].value, dtype=float), empty, empty, empty)
 
     def hold(self) -> None:
-        """Leave the actuators where they are: they hold the values of the step before."""
+        """Leave the actuators at the values of the previous step."""
 
     @override
     def about(self) -> dict[str, Any]:
@@ -163,11 +163,11 @@ class PolicyController(SceneController):
         del history
         if self.task.success is None or not self.episode.decisions:
             return None
-        return PolicySummary(answer_of("success", self.task.success, self.episode))
+        return PolicySummary(flag_of("success", self.task.success, self.episode))
 
 
 def _points(goal: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Entries that are points, shape (n, 3)."""
+    """Return the entries that are points, shape (n, 3)."""
     points = [value for value in goal.values() if value.ndim == 2 and value.shape[1] == 3]
     return np.vstack([np.zeros((0, 3)), *points])
 

@@ -1,4 +1,4 @@
-"""Policies: small networks, as arrays in files that hold nothing else."""
+"""Policies: small networks, stored as arrays."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FORMAT, VERSION = "softctl policy", "1"
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """A network with hyperbolic tangents: what to drive, given what is seen.
+    """Network with hyperbolic tangents from observations to actions.
 
-    It works on shares: observations run from -1 to 1 between their bounds, and so do its answers,
-    which are brought within them.
+    It works on fractions: observations and actions run from -1 to 1 between their bounds, and
+    actions are clipped.
     """
 
     interface: Interface
@@ -52,8 +52,8 @@ class Policy:
     def __call__(self, observation: np.ndarray) -> np.ndarray:
         """Return actions in units, shape (..., n_a), for observations in units, (..., n_o)."""
         quantities = self.interface.observation
-        share = quantities.share(np.clip(observation, quantities.low, quantities.high))
-        return self.interface.action.at(self.shares(share))
+        fraction = quantities.share(np.clip(observation, quantities.low, quantities.high))
+        return self.interface.action.at(self.shares(fraction))
 
     def shares(self, observation: np.ndarray) -> np.ndarray:
         """Return actions from -1 to 1 for observations from -1 to 1."""
@@ -65,7 +65,7 @@ class Policy:
         return np.clip(values, -1.0, 1.0)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a .safetensors file; it appears when it is complete.
+        """Write a .safetensors file, which appears when complete.
 
         Raises:
             PolicyError: The name has another suffix, or the file cannot be written.
@@ -133,7 +133,7 @@ class Policy:
             raise PolicyError(f"'{path}' is damaged: {error}.") from error
 
     def check_fits(self, interface: Interface, target: str) -> None:
-        """PolicyError where it is for another interface; `where` is what it is to control."""
+        """Raise PolicyError if the policy is for another interface than a target's."""
         if differences := self.interface.differences(interface):
             raise PolicyError(
                 f"The policy is not for {target}: it has {'; '.join(differences)}. Train one for "
@@ -152,6 +152,6 @@ def _checksum(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def check_suffix(path: Path) -> None:
-    """PolicyError for a file name without the suffix of policies."""
+    """Raise PolicyError for a file name without the suffix of policies."""
     if path.suffix != ".safetensors":
         raise PolicyError(f"A policy needs a name in .safetensors, got '{path}'.")

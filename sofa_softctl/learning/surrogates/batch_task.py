@@ -1,4 +1,4 @@
-"""Tasks on surrogates: many robots at once, as rows of arrays."""
+"""Tasks on surrogates: many robots simultaneously, as rows of arrays."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.learning.task.quantities import Interface
 
 
-class Advanced(NamedTuple):
+class DecisionResult(NamedTuple):
     """Robots after a decision."""
 
     state: np.ndarray
     """States of the robots, shape (m, k); a row that is not valid may hold anything."""
     valid: np.ndarray
-    """Whether the surrogate could follow each, shape (m,): inside its range, and in balance."""
+    """True for robots inside the surrogate's range, and in equilibrium, shape (m,)."""
 
 
 class BatchTask(ABC):
-    """A task to learn on a surrogate: derive from it for your own robot.
+    """Base class of learning tasks on a surrogate.
 
     The state of a robot, with all that its episode needs (goal, time, last actions), is a
     row of an array, so that hundreds of robots take a step in one call. Episodes end after
-    `decisions` decisions, where `done` says so, and where the surrogate cannot follow.
+    `decisions` decisions, if `done` is True, and if the surrogate cannot follow.
     """
 
     interface: Interface
@@ -37,10 +37,10 @@ class BatchTask(ABC):
 
     @abstractmethod
     def begin(self, random: np.random.Generator, count: int) -> np.ndarray:
-        """States at the start of some episodes, shape (count, k)."""
+        """Return states at the start of some episodes, shape (count, k)."""
 
     @abstractmethod
-    def advance(self, state: np.ndarray, action: np.ndarray) -> Advanced:
+    def advance(self, state: np.ndarray, action: np.ndarray) -> DecisionResult:
         """Advance robots by one decision.
 
         Args:
@@ -54,13 +54,13 @@ class BatchTask(ABC):
 
     @abstractmethod
     def reward(self, before: np.ndarray, action: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Reward of a decision of each robot, shape (m,)."""
+        """Return the reward of a decision of each robot, shape (m,)."""
 
     def with_goal(self, state: np.ndarray, goal: Mapping[str, ArrayLike]) -> np.ndarray:
-        """States that have just begun, with entries of the goal set, for `reset(options=...)`.
+        """Return states at the start of episodes with a goal, for `reset(options=...)`.
 
         Raises:
-            SceneError: The task has no such entries.
+            SceneError: The task does not have these entries.
         """
         del state
         raise SceneError(f"This task has no goal to be set. Got: {', '.join(goal)}")
@@ -74,10 +74,10 @@ class BatchTask(ABC):
         del state
         return None
 
-    def lost(self, state: np.ndarray) -> np.ndarray:
+    def lost_reward(self, state: np.ndarray) -> np.ndarray:
         """Return the reward of robots that the surrogate cannot follow after these states: 0.
 
-        If rewards are mostly negative it must be as bad as what an episode has left, otherwise
+        If rewards are mostly negative, it must be as bad as the rest of an episode, otherwise
         policies learn to get lost.
         """
         return np.zeros(len(state))

@@ -11,7 +11,7 @@ from sofa_softctl.learning.task.episode import Episode
 
 
 class EpisodeNotes:
-    """Reads and writes goal and memory of episodes with the same entries.
+    """Converter of goal and memory of episodes with the same entries to rows.
 
     Args:
         episode: An episode after its start, with the entries of all episodes.
@@ -23,13 +23,13 @@ class EpisodeNotes:
     def __init__(self, episode: Episode) -> None:
         self._shapes = {key: _numbers(key, value).shape for key, value in _entries(episode)}
         self.size = sum(int(np.prod(shape)) for shape in self._shapes.values())
-        """Numbers in a row."""
+        """Number of values in a row."""
 
     def row(self, episode: Episode) -> np.ndarray:
-        """Goal and memory of an episode, shape (size,).
+        """Return goal and memory of an episode, shape (size,).
 
         Raises:
-            SceneError: It has other entries.
+            SceneError: The episode has other entries.
         """
         values = {key: _numbers(key, value) for key, value in _entries(episode)}
         shapes = {key: value.shape for key, value in values.items()}

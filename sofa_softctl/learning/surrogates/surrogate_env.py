@@ -13,7 +13,7 @@ from sofa_softctl.learning.task.spaces import QuantityBox, goal_of, gymnasium
 from sofa_softctl.learning.task.task import TIME_LIMIT
 
 LOST = "lost: the surrogate ends here"
-"""`info["truncation"]` of a robot that it cannot follow."""
+"""`info["truncation"]` of a robot that the surrogate cannot follow."""
 AutoresetMode = gymnasium.vector.AutoresetMode
 
 
@@ -21,15 +21,15 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
     """Many robots of a `BatchTask` that take their steps together.
 
     Args:
-        task: What is learned.
+        task: Task to learn.
         num_envs: Number of robots.
-        scaled: As for `SceneEnv`.
-        autoreset_mode: When a robot whose episode ended begins anew: in the next step, or in the
-            same one, with its last observation in `info["final_obs"]`.
+        scaled: Option of `SceneEnv`.
+        autoreset_mode: Step that resets a robot whose episode ended: the next one, or the same
+            one, with its last observation in `info["final_obs"]`.
 
     Attributes:
-        metadata: Of Gymnasium.
-        steps: Decisions of all robots so far.
+        metadata: Passed to gymnasium.Env.
+        steps: Number of decisions of all robots.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         self.task, self.num_envs, self.steps = task, num_envs, 0
         self.metadata = {"autoreset_mode": autoreset_mode}
         interface = task.interface
-        self._seen_space = QuantityBox(interface.observation, scaled=scaled)
-        self._asked_space = QuantityBox(interface.action, scaled=scaled)
-        self.single_observation_space = self._seen_space
-        self.single_action_space = self._asked_space
+        self._observation_space = QuantityBox(interface.observation, scaled=scaled)
+        self._action_space = QuantityBox(interface.action, scaled=scaled)
+        self.single_observation_space = self._observation_space
+        self.single_action_space = self._action_space
         batched = gymnasium.vector.utils.batch_space
         self.observation_space = batched(self.single_observation_space, num_envs)
         self.action_space = batched(self.single_action_space, num_envs)
@@ -66,12 +66,12 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         """Begin an episode of each robot.
 
         Args:
-            seed: Of the random numbers of all robots together; a list: of each one's first episode.
-            options: `{"goal": {...}}` sets entries of the goals in place of those that are drawn.
+            seed: Seed of the random numbers of all robots, or a list with seeds of each robot.
+            options: `{"goal": {...}}` sets entries of the goals instead of drawing them.
 
         Raises:
-            ValueError: There are not as many seeds as robots, or other options.
-            SceneError: The goal has no such entries.
+            ValueError: There is not one seed per robot, or an option is unknown.
+            SceneError: The goal does not have these entries.
         """
         self._check_open()
         goal = goal_of(options)
@@ -80,25 +80,25 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
             if len(seed) != self.num_envs:
                 raise ValueError(f"A list has a seed for each robot, {self.num_envs}. Got: {seed}")
             super().reset(seed=int(np.random.SeedSequence(seed).generate_state(1)[0]))
-            own = [gymnasium.utils.seeding.np_random(each)[0] for each in seed]
-            state = np.vstack([self.task.begin(random, 1) for random in own])
+            generators = [gymnasium.utils.seeding.np_random(robot_seed)[0] for robot_seed in seed]
+            state = np.vstack([self.task.begin(random, 1) for random in generators])
         else:
             super().reset(seed=seed)
             state = self.task.begin(self.np_random, self.num_envs)
         self._state = self.task.with_goal(state, goal) if goal else state
         self._count[:], self._ended[:] = 0, False
-        return self._seen(self._state), {}
+        return self._observe(self._state), {}
 
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """One decision of each robot.
+        """Advance each robot by one decision.
 
         Returns:
-            Observations, rewards, which are at the end of their task, which were cut short, and
-            info: how many actions were out of bounds (`clipped`), whether the surrogate lost each
-            robot (`lost`), time since episodes began (`time`), and of episodes that end `success`
-            and `truncation`, in `final_info` where the same step resets.
+            Observations, rewards, masks of terminated and truncated episodes, and info: number of
+            actions out of bounds (`clipped`), True for robots that the surrogate lost (`lost`),
+            time since episodes began (`time`), and of episodes that end `success` and `truncation`,
+            in `final_info` if the same step resets.
 
         Raises:
             gymnasium.error.ResetNeeded: reset() comes first.
@@ -116,64 +116,64 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
                 f"{np.count_nonzero(~np.isfinite(actions))} of them not finite"
             )
         bounds = self.task.interface.action
-        asked = self._asked_space.in_units(actions)
-        clipped, asked = bounds.outside(asked), np.clip(asked, bounds.low, bounds.high)
+        action = self._action_space.in_units(actions)
+        clipped, action = bounds.is_outside(action), np.clip(action, bounds.low, bounds.high)
         before = self._state
-        after, valid = self.task.advance(before, asked)
+        after, valid = self.task.advance(before, action)
         after = np.where(valid[:, None], after, before)
         with np.errstate(all="ignore"):
-            rewards = self.task.reward(before, asked, after)
-        rewards = np.where(valid, rewards, self.task.lost(before))
+            rewards = self.task.reward(before, action, after)
+        rewards = np.where(valid, rewards, self.task.lost_reward(before))
         self._count += 1
         self.steps += self.num_envs
-        done = self.task.done(after) & valid
-        cut = ~done & (~valid | (self._count >= self.task.decisions))
+        terminated = self.task.done(after) & valid
+        truncated = ~terminated & (~valid | (self._count >= self.task.decisions))
         time = self._count * self.task.interface.interval
         info: dict[str, Any] = {"clipped": clipped.sum(axis=1), "lost": ~valid, "time": time}
         fresh = self._ended
-        if fresh.any():  # NEXT_STEP: these begin anew, whatever they were asked for
+        if fresh.any():  # NEXT_STEP: these are reset, their actions ignored
             after, rewards = after.copy(), np.where(fresh, 0.0, rewards)
             after[fresh] = self.task.begin(self.np_random, int(fresh.sum()))
-            done, cut = done & ~fresh, cut & ~fresh
+            terminated, truncated = terminated & ~fresh, truncated & ~fresh
             self._count[fresh] = 0
         if not np.isfinite(rewards).all():
             number = int(np.argmin(np.isfinite(rewards)))
             raise SceneError(f"The reward of robot {number} is {rewards[number]}.")
-        self._state, ended = after, done | cut
-        seen = self._seen(after)
+        self._state, ended = after, terminated | truncated
+        observation = self._observe(after)
         if ended.any():
-            final = self._final(after, valid, cut, ended)
+            final = self._final(after, valid, truncated, ended)
             if self._same_step:
                 info |= {"final_info": final, "_final_info": ended}
-                info |= {"final_obs": seen.copy(), "_final_obs": ended}
+                info |= {"final_obs": observation.copy(), "_final_obs": ended}
             else:
                 info |= final
         if self._same_step and ended.any():
             self._state = after.copy()
             self._state[ended] = self.task.begin(self.np_random, int(ended.sum()))
             self._count[ended] = 0
-            seen = self._seen(self._state)
+            observation = self._observe(self._state)
         self._ended = ended & (not self._same_step)
-        return seen, rewards, done, cut, info
+        return observation, rewards, terminated, truncated, info
 
     def _final(
-        self, state: np.ndarray, valid: np.ndarray, cut: np.ndarray, ended: np.ndarray
+        self, state: np.ndarray, valid: np.ndarray, truncated: np.ndarray, ended: np.ndarray
     ) -> dict[str, Any]:
-        """Why and how episodes ended, as vector environments of Gymnasium say it."""
-        why = np.where(valid, TIME_LIMIT, LOST).astype(object)
-        found: dict[str, Any] = {"truncation": why, "_truncation": cut}
+        """Return reasons and success of ended episodes, in the format of Gymnasium's vectors."""
+        reasons = np.where(valid, TIME_LIMIT, LOST).astype(object)
+        info: dict[str, Any] = {"truncation": reasons, "_truncation": truncated}
         success = self.task.success(state)
         if success is not None:
-            found |= {"success": success & valid, "_success": ended}
-        return found
+            info |= {"success": success & valid, "_success": ended}
+        return info
 
     @property
     def state(self) -> np.ndarray:
-        """The states of the robots, a copy, shape (num_envs, k)."""
+        """Copy of the states of the robots, shape (num_envs, k)."""
         return self._state.copy()
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let go of the states."""
+        """Remove the states."""
         del kwargs
         self._state, self._closed = np.zeros((0, 0)), True
 
@@ -181,21 +181,21 @@ class SurrogateVectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.n
         if self._closed:
             raise gymnasium.error.ClosedEnvironmentError("This environment is closed.")
 
-    def _seen(self, state: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self._seen_space.of_units(self.task.observe(state))
-        return found
+    def _observe(self, state: np.ndarray) -> np.ndarray:
+        observation: np.ndarray = self._observation_space.of_units(self.task.observe(state))
+        return observation
 
 
 class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """One robot of a `BatchTask`.
+    """Environment of one robot of a `BatchTask`.
 
     Args:
-        task: What is learned.
-        scaled: As for `SceneEnv`.
-        render_mode: None: surrogates have no pictures.
+        task: Task to learn.
+        scaled: Option of `SceneEnv`.
+        render_mode: Must be None: surrogates have no pictures.
 
     Attributes:
-        metadata: Of Gymnasium.
+        metadata: Passed to gymnasium.Env.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -214,37 +214,38 @@ class SurrogateEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     @property
     def interface(self) -> Interface:
-        """What a policy for it is connected to."""
+        """Observations and actions of policies."""
         return self.task.interface
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode; options as of `SurrogateVectorEnv`."""
+        """Begin an episode; for options, see `SurrogateVectorEnv`."""
         self._running = False
         super().reset(seed=seed)
-        seen, _ = self._all.reset(seed=seed, options=options)
+        observation, _ = self._all.reset(seed=seed, options=options)
         self._running, self._clipped = True, 0
-        return seen[0], {}
+        return observation[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """One decision; see `SurrogateVectorEnv` and `SceneEnv`."""
+        """Advance by one decision, see `SurrogateVectorEnv` and `SceneEnv`."""
         if not self._running:
             self._all._check_open()
             raise gymnasium.error.ResetNeeded("The episode is at its end: call reset() first.")
-        seen, reward, done, cut, found = self._all.step(np.asarray(action, float)[None])
-        self._clipped += int(found["clipped"][0])
-        info: dict[str, Any] = {"clipped": self._clipped, "time": float(found["time"][0])}
-        if done[0] or cut[0]:
-            self._running, seen = False, found["final_obs"]
-            final = found["final_info"]
-            if cut[0]:
+        result = self._all.step(np.asarray(action, float)[None])
+        observation, reward, terminated, truncated, all_info = result
+        self._clipped += int(all_info["clipped"][0])
+        info: dict[str, Any] = {"clipped": self._clipped, "time": float(all_info["time"][0])}
+        if terminated[0] or truncated[0]:
+            self._running, observation = False, all_info["final_obs"]
+            final = all_info["final_info"]
+            if truncated[0]:
                 info["truncation"] = final["truncation"][0]
             if "success" in final:
                 info["success"] = bool(final["success"][0])
-        return seen[0], float(reward[0]), bool(done[0]), bool(cut[0]), info
+        return observation[0], float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def close(self) -> None:
-        """Let go of it; a second call does nothing."""
+        """Close the environment; a second call does nothing."""
         self._running = False
         self._all.close()

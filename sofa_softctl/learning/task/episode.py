@@ -14,9 +14,9 @@ from sofa_softctl.learning.task.quantities import data_at
 
 
 class Episode:
-    """A scene in an episode: for `Observation.read`, rewards and ends.
+    """Episode in a scene, which `Observation.read`, rewards and ends receive.
 
-    In a scene that a policy controls there is no random generator, and the goal is the scene's.
+    If a policy controls a scene, there is no random generator, and the goal is the scene's.
     """
 
     def __init__(self, root: Any, random: np.random.Generator | None = None) -> None:
@@ -25,13 +25,13 @@ class Episode:
         self.random = random if random is not None else np.random.default_rng()
         """Random numbers of the episode, seeded by `reset`."""
         self.goal: dict[str, np.ndarray] = {}
-        """Values that the task sets at the start, for rewards and observations to read."""
+        """Values that the task sets at the start, for rewards and observations."""
         self.memory: dict[str, Any] = {}
         """Values that the task keeps from decision to decision; empty at the start."""
         self.action = np.zeros(0)
-        """Last values of the actuators that were asked for, shape (n_a,)."""
+        """Last requested values of the actuators, shape (n_a,)."""
         self.decisions = 0
-        """Decisions so far."""
+        """Number of decisions."""
         self._data: dict[str, Any] = {}
 
     @property
@@ -40,24 +40,24 @@ class Episode:
         return float(self.root.time.value)
 
     def read(self, path: str) -> np.ndarray:
-        """Value of a Data such as '/trunk/tip/dofs.position', a copy, as floats.
+        """Return a copy of a Data such as '/trunk/tip/dofs.position', as floats.
 
         Raises:
-            SceneError: There is none.
+            SceneError: The Data is missing.
         """
         if path not in self._data:
             self._data[path] = data_at(self.root, path)
         return np.array(self._data[path].value, dtype=float)
 
     def begin(self, random: np.random.Generator) -> None:
-        """Forget the episode before."""
+        """Reset the episode."""
         self.random, self.decisions = random, 0
         self.goal, self.memory = {}, {}
 
 
 @contextmanager
-def asking(what: str, episode: Episode) -> Iterator[None]:
-    """SceneError with the function, the decision and the line where it raises anything."""
+def annotate_errors(label: str, episode: Episode) -> Iterator[None]:
+    """Raise a SceneError with function, decision and line for errors in the block."""
     try:
         yield
     except SoftctlError:
@@ -65,6 +65,6 @@ def asking(what: str, episode: Episode) -> Iterator[None]:
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise SceneError(
-            f"The task's {what}, after {episode.decisions} decisions: {type(error).__name__}: "
+            f"The task's {label}, after {episode.decisions} decisions: {type(error).__name__}: "
             f"{error} ({last.filename}:{last.lineno})"
         ) from error

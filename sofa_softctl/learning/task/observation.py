@@ -9,24 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sofa_softctl.errors import DivergedError, SceneError
-from sofa_softctl.learning.task.episode import Episode, asking
+from sofa_softctl.learning.task.episode import Episode, annotate_errors
 from sofa_softctl.learning.task.quantities import Quantities
 from sofa_softctl.units import Units, symbol
 
 
 @dataclass(frozen=True)
 class Observation:
-    """Some numbers of a scene, with bounds.
-
-    Values beyond the bounds are brought back to them.
-    """
+    """Numbers of a scene with bounds, to which values are clipped."""
 
     name: str
     """Name in messages and in policy files."""
     read: str | Callable[[Episode], ArrayLike]
     """Path of a Data, such as '/trunk/tip/dofs.position', or a function of the episode."""
     low: ArrayLike
-    """Least value, one for all numbers or one each [unit]."""
+    """Least value, for all numbers or for each [unit]."""
     high: ArrayLike
     """Greatest value."""
     unit: str = ""
@@ -34,7 +31,7 @@ class Observation:
 
 
 class Observer:
-    """Reads the observations of a scene.
+    """Reader of the observations of a scene.
 
     Args:
         observations: Observations to read, in this order.
@@ -50,17 +47,17 @@ class Observer:
         self, observations: Sequence[Observation], episode: Episode, units: Units | None
     ) -> None:
         self._observations, self._episode = tuple(observations), episode
-        names = [one.name for one in self._observations]
+        names = [observation.name for observation in self._observations]
         if not names or len(set(names)) < len(names):
             raise SceneError(f"Observations need names of their own, one at least. Got: {names}")
         self._sizes: list[int] = []
         self.quantities = self._find_quantities(units)
 
     def __call__(self) -> np.ndarray:
-        """The numbers now, shape (n,).
+        """Return the present numbers, shape (n,).
 
         Raises:
-            DivergedError: One of them is not finite.
+            DivergedError: A number is not finite.
         """
         values = [self._read(observation) for observation in self._observations]
         for observation, value, size in zip(self._observations, values, self._sizes, strict=True):
@@ -76,7 +73,7 @@ class Observer:
         return numbers
 
     def _read(self, observation: Observation) -> np.ndarray:
-        with asking(f"observation '{observation.name}'", self._episode):
+        with annotate_errors(f"observation '{observation.name}'", self._episode):
             read = observation.read
             value = self._episode.read(read) if isinstance(read, str) else read(self._episode)
             if value is None:

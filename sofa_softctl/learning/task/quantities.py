@@ -1,4 +1,4 @@
-"""Numbers with names, units and bounds: what a policy sees, and what it drives."""
+"""Numbers with names, units and bounds: observations and actions of policies."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sofa_softctl.scene.graph.nodes import nodes_of
 
 
 def component_at(root: Any, path: str) -> Any:
-    """The component at a path such as '/trunk/long_up/cable'.
+    """Return the component at a path such as '/trunk/long_up/cable'.
 
     Raises:
-        SceneError: There is none.
+        SceneError: The component is missing.
     """
     paths = {}
     for node in nodes_of(root):
@@ -34,7 +34,7 @@ def component_at(root: Any, path: str) -> Any:
 
 
 def data_at(root: Any, path: str) -> Any:
-    """The Data at a path such as '/trunk/tip/dofs.position'.
+    """Return the Data at a path such as '/trunk/tip/dofs.position'.
 
     Raises:
         SceneError: The component or the Data is missing.
@@ -48,7 +48,7 @@ def data_at(root: Any, path: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Quantities:
-    """Some numbers in a row."""
+    """Numbers in a row."""
 
     names: tuple[str, ...]
     """Name of each number, such as 'tip[0]'."""
@@ -59,7 +59,7 @@ class Quantities:
     high: np.ndarray
     """Greatest values, shape (n,)."""
     idle: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Values of the share 0, shape (n,); left out: half way between the bounds."""
+    """Values of the share 0, shape (n,); by default the means of the bounds."""
 
     def __post_init__(self) -> None:
         if not np.size(self.idle):
@@ -89,24 +89,24 @@ class Quantities:
     def __len__(self) -> int:
         return len(self.names)
 
-    def outside(self, values: np.ndarray) -> np.ndarray:
+    def is_outside(self, values: np.ndarray) -> np.ndarray:
         """Return True for values (..., n) out of bounds by more than float32 rounding."""
         slack = 1e-6 * (self.high - self.low)
         is_outside: np.ndarray = (values < self.low - slack) | (values > self.high + slack)
         return is_outside
 
     def share(self, values: np.ndarray) -> np.ndarray:
-        """Values (..., n) within the bounds from -1 at the low bound over 0 to 1 at the high one.
+        """Return the shares of values (..., n): -1 at the low bound, 0 at `idle`, 1 at the high.
 
-        Linear below and above `idle`. Where that is a bound, all shares beyond it are that bound.
+        Shares are linear below and above `idle`. If that is a bound, shares beyond it are 0.
         """
-        away = np.asarray(values, dtype=float) - self.idle
-        span = np.where(away < 0.0, self.idle - self.low, self.high - self.idle)
-        found: np.ndarray = away / np.where(span > 0.0, span, 1.0)
-        return found
+        offset = np.asarray(values, dtype=float) - self.idle
+        span = np.where(offset < 0.0, self.idle - self.low, self.high - self.idle)
+        shares: np.ndarray = offset / np.where(span > 0.0, span, 1.0)
+        return shares
 
     def at(self, share: np.ndarray) -> np.ndarray:
-        """The inverse of `share`; -1 and 1 are the bounds to the last bit."""
+        """Return the values of shares; -1 and 1 give exactly the bounds."""
         share = np.clip(np.asarray(share, dtype=float), -1.0, 1.0)
         bound, size = np.where(share < 0.0, self.low, self.high), np.abs(share)
         values: np.ndarray = (1.0 - size) * self.idle + size * bound
@@ -125,7 +125,7 @@ class Quantities:
 
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Quantities:
-        """The inverse of `to_dict`."""
+        """Return the object of a dict from `to_dict`."""
         names, units = (tuple(map(str, values[name])) for name in ("names", "units"))
         low, high, idle = (np.array(values.get(name, [])) for name in ("low", "high", "idle"))
         return Quantities(names, units, low, high, idle)
@@ -133,7 +133,7 @@ class Quantities:
 
 @dataclass(frozen=True, eq=False)
 class Interface:
-    """Inputs and outputs of a policy: it fits environments and scenes with the same ones."""
+    """Inputs and outputs of a policy, and of an environment or scene that it fits."""
 
     observation: Quantities
     """Observations of the policy."""
@@ -158,37 +158,37 @@ class Interface:
 
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Interface:
-        """The inverse of `to_dict`."""
+        """Return the object of a dict from `to_dict`."""
         observation, action = (
             Quantities.of_dict(values[name]) for name in ("observation", "action")
         )
         return Interface(observation, action, float(values["interval"]))
 
-    def differences(self, other: Interface) -> list[str]:
+    def differences(self, expected: Interface) -> list[str]:
         """Return texts on differences from another interface, or []."""
-        found = []
+        texts = []
         for kind in ("observation", "action"):
-            mine, others = getattr(self, kind), getattr(other, kind)
-            if mine.names != others.names:
-                found.append(_named(kind, mine.names, others.names))
-            elif mine.units != others.units:
-                found.append(_named(f"units of its {kind}", mine.units, others.units))
+            mine, local = getattr(self, kind), getattr(expected, kind)
+            if mine.names != local.names:
+                texts.append(_difference(kind, mine.names, local.names))
+            elif mine.units != local.units:
+                texts.append(_difference(f"units of its {kind}", mine.units, local.units))
             elif not (
-                np.array_equal(mine.low, others.low) and np.array_equal(mine.high, others.high)
+                np.array_equal(mine.low, local.low) and np.array_equal(mine.high, local.high)
             ):
-                i = int(np.argmax((mine.low != others.low) | (mine.high != others.high)))
-                found.append(
+                i = int(np.argmax((mine.low != local.low) | (mine.high != local.high)))
+                texts.append(
                     f"'{mine.names[i]}' from {mine.low[i]:g} to {mine.high[i]:g}, here from "
-                    f"{others.low[i]:g} to {others.high[i]:g}"
+                    f"{local.low[i]:g} to {local.high[i]:g}"
                 )
-            elif not np.array_equal(mine.idle, others.idle):
-                i = int(np.argmax(mine.idle != others.idle))
-                found.append(
-                    f"'{mine.names[i]}' that idles at {mine.idle[i]:g}, here at {others.idle[i]:g}"
+            elif not np.array_equal(mine.idle, local.idle):
+                i = int(np.argmax(mine.idle != local.idle))
+                texts.append(
+                    f"'{mine.names[i]}' that idles at {mine.idle[i]:g}, here at {local.idle[i]:g}"
                 )
-        if self.interval != other.interval:
-            found.append(f"a decision each {self.interval:g}, here each {other.interval:g}")
-        return found
+        if self.interval != expected.interval:
+            texts.append(f"a decision each {self.interval:g}, here each {expected.interval:g}")
+        return texts
 
 
 def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -196,5 +196,5 @@ def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return middle
 
 
-def _named(kind: str, mine: Sequence[str], others: Sequence[str]) -> str:
-    return f"{kind} {', '.join(mine)} ({len(mine)}), here {', '.join(others)} ({len(others)})"
+def _difference(kind: str, mine: Sequence[str], local: Sequence[str]) -> str:
+    return f"{kind} {', '.join(mine)} ({len(mine)}), here {', '.join(local)} ({len(local)})"

@@ -15,23 +15,22 @@ from sofa_softctl.learning.task.episode import Episode
 from sofa_softctl.learning.task.observation import Observation, Observer
 from sofa_softctl.learning.task.quantities import Interface
 from sofa_softctl.learning.task.spaces import QuantityBox, goal_of, gymnasium
-from sofa_softctl.learning.task.task import TIME_LIMIT, Limits, Task, answer_of, begin, reward_of
+from sofa_softctl.learning.task.task import TIME_LIMIT, Limits, Task, begin, flag_of, reward_of
 from sofa_softctl.scene.control.units import declared_units
 from sofa_softctl.scene.session.session import Session, Snapshot
 
-FIRST_STEPS = 3
-"""Episodes in a row that diverge in their first decision before that is an error."""
+DIVERGED_EPISODES_MAX = 3
+"""Number of successive episodes that diverge in their first decision, which is an error."""
 
 
 class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     """A scene as an environment, with actuators driven within their limits and rates.
 
     The scene runs in the embedded runtime; in SOFA, a policy controls it by `PolicyController`.
-    Each episode begins in the same state, to which a snapshot brings the scene back bit for bit;
-    what the task draws then, such as a goal, comes from the seed of `reset`. So the same seeds and
-    actions give the same episode, to the last bit. A simulation that diverges truncates its
-    episode, with the reason in `info["truncation"]`, and is paid as if what is left of it were as
-    bad as its worst decision so far.
+    Each episode begins in the same state, restored from a snapshot bit for bit; values that the
+    task draws, such as a goal, depend on the seed of `reset`. So the same seeds and actions give
+    the same episode, to the last bit. A simulation that diverges truncates its episode, with the
+    reason in `info["truncation"]`; its reward is the worst one so far for each remaining decision.
 
     Args:
         scene: A scene file, or a function createScene(root, ...).
@@ -95,8 +94,8 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise ValueError(f"render_mode is None or 'rgb_array'. Got: '{render_mode}'")
         self.scene, self.render_mode = scene, render_mode
         self._session: Session | None = None
-        self._seen_space: QuantityBox
-        self._asked_space: QuantityBox
+        self._observation_space: QuantityBox
+        self._action_space: QuantityBox
         self._window: Any = None
         self._running, self._failed_first = False, 0
         for name, (low, high) in self.task.randomize.items():
@@ -109,9 +108,9 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             **self.metadata,
             "render_fps": max(1, round(1.0 / self.interface.interval)),
         }
-        self._seen_space = QuantityBox(self.interface.observation, scaled=scaled)
-        self._asked_space = QuantityBox(self.interface.action, scaled=scaled)
-        self.observation_space, self.action_space = self._seen_space, self._asked_space
+        self._observation_space = QuantityBox(self.interface.observation, scaled=scaled)
+        self._action_space = QuantityBox(self.interface.action, scaled=scaled)
+        self.observation_space, self.action_space = self._observation_space, self._action_space
 
     @classmethod
     def of_task(
@@ -122,7 +121,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         scaled: bool = True,
         render_mode: str | None = None,
     ) -> SceneEnv:
-        """The environment of a task."""
+        """Return the environment of a task."""
         return cls(
             scene,
             observation=task.observation,
@@ -141,7 +140,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
     @property
     def session(self) -> Session:
-        """The scene that runs; another one after `randomize`.
+        """Present scene, which `randomize` replaces.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: The environment is closed.
@@ -157,10 +156,10 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
 
         Args:
             seed: Seed of the random numbers of this episode and the ones after it.
-            options: `{"goal": {...}}` sets entries of the goal in place of those that are drawn.
+            options: `{"goal": {...}}` sets entries of the goal instead of drawing them.
 
         Returns:
-            The observation, and info: the time, and the parameters that were drawn.
+            The observation, and info: the time, and the drawn parameters.
         """
         goal = goal_of(options)
         self._running = False
@@ -181,16 +180,16 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         for name, value in goal.items():
             self._set_goal(name, np.array(value, dtype=float))
         self._running, self._clipped, self._worst = True, 0, 0.0
-        self._last = self._observed()
+        self._last = self._observe()
         return self._last.copy(), {"time": self.episode.time, "parameters": drawn}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold an action for `limits.hold` steps of the scene.
 
         Returns:
-            Observation, reward, whether the task is at its end, whether the episode was cut short,
-            and info: the time, the number of actions that were out of bounds so far (`clipped`), at
-            the end `success`, and why it was truncated (`truncation`).
+            Observation, reward, whether the task is at its end, whether the episode is truncated,
+            and info: the time, the number of actions that were out of bounds (`clipped`), at the
+            end `success`, and the reason of a truncation (`truncation`).
 
         Raises:
             gymnasium.error.ResetNeeded: The episode is at its end, or none was begun.
@@ -202,7 +201,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         session = self.session
         if not self._running:
             raise gymnasium.error.ResetNeeded("The episode is at its end: call reset() first.")
-        self._ask(self._checked(action))
+        self._request(self._check_action(action))
         episode, limits = self.episode, self.task.limits
         info: dict[str, Any] = {"clipped": self._clipped}
         begun = episode.decisions
@@ -213,7 +212,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                     session.step()
             session.condition.raise_if_inverted(session.time)
             episode.decisions += 1
-            self._last = self._observed()
+            self._last = self._observe()
         except (DivergedError, SimulationError) as error:
             self._note_divergence(error)
             info |= {"time": episode.time, "truncation": f"diverged: {error}"}
@@ -225,7 +224,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._failed_first = 0
         reward = self._finite_reward()
         self._worst = min(self._worst, reward)
-        terminated = answer_of("done", self.task.done, episode)
+        terminated = flag_of("done", self.task.done, episode)
         truncated = not terminated and episode.decisions >= limits.decisions
         info["time"] = episode.time
         if truncated:
@@ -233,11 +232,11 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if terminated or truncated:
             self._running = False
             if self.task.success is not None:
-                info["success"] = answer_of("success", self.task.success, episode)
+                info["success"] = flag_of("success", self.task.success, episode)
         return self._last.copy(), reward, terminated, truncated, info
 
     def render(self) -> np.ndarray | None:
-        """The scene as pixels, shape (height, width, 3); None without `render_mode`."""
+        """Return the scene as pixels, shape (height, width, 3), or None without `render_mode`."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() gives nothing: make it with render_mode='rgb_array'.")
             return None
@@ -258,7 +257,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             session.close()
 
     def _load(self, drawn: Mapping[str, float]) -> None:
-        """Build the scene, and bring it to where episodes begin."""
+        """Build the scene, and simulate it to the start of episodes."""
         if self._session is not None:
             self._session.close()
         limits = self.task.limits
@@ -284,18 +283,18 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             raise
 
     def _connect(self, interface: Interface) -> None:
-        """Set the interface, the same in all episodes, whose actuators nothing else drives."""
-        known = getattr(self, "interface", interface)
-        if found := known.differences(interface):
+        """Set the interface; check that it stays the same and nothing else drives its actuators."""
+        first_interface = getattr(self, "interface", interface)
+        if differences := first_interface.differences(interface):
             raise SceneError(
-                f"randomize changes what a policy is connected to: {'; '.join(found)}. Give "
+                f"randomize changes what a policy is connected to: {'; '.join(differences)}. Give "
                 "observations and actions their own low and high, and leave dt as it is."
             )
         self.interface = interface
-        own = {id(one) for one in self.actuation.components}
+        own_ids = {id(component) for component in self.actuation.components}
         for controller in self.session.controllers:
             driven = [*getattr(controller, "actuators", ()), *getattr(controller, "lines", ())]
-            if any(id(one) in own for one in driven):
+            if any(id(component) in own_ids for component in driven):
                 raise SceneError(
                     f"'{controller.getPathName()}' ({type(controller).__name__}) drives actuators "
                     "of the task as well: give parameters of createScene that leave it out, such "
@@ -307,25 +306,25 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.actuation = Actuation(self.task.action, root, self.units)
 
     def _begin_once(self) -> None:
-        """Set a goal, so that observations of it can be measured."""
+        """Set a goal, so that the sizes of observations are known."""
         self.episode.begin(np.random.default_rng(0))
         begin(self.task, self.episode)
 
     def _set_goal(self, name: str, value: np.ndarray) -> None:
         drawn = self.episode.goal.get(name)
         if drawn is None or np.shape(drawn) != value.shape:
-            shapes = {key: np.shape(each) for key, each in self.episode.goal.items()}
+            shapes = {key: np.shape(goal) for key, goal in self.episode.goal.items()}
             raise SceneError(
                 f"The goal has entries of these shapes: {shapes}. Got: '{name}' of {value.shape}"
             )
         self.episode.goal[name] = value
 
-    def _observed(self) -> np.ndarray:
-        found: np.ndarray = self._seen_space.of_units(self._observer())
-        return found
+    def _observe(self) -> np.ndarray:
+        observation: np.ndarray = self._observation_space.of_units(self._observer())
+        return observation
 
-    def _checked(self, action: np.ndarray) -> np.ndarray:
-        """An action in units."""
+    def _check_action(self, action: np.ndarray) -> np.ndarray:
+        """Return an action in units."""
         values = np.asarray(action, dtype=float)
         names = self.interface.action.names
         if values.shape != (len(names),):
@@ -333,20 +332,20 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if not np.isfinite(values).all():
             i = int(np.argmin(np.isfinite(values)))
             raise ValueError(f"The action of '{names[i]}' is {values[i]}; expected a number.")
-        found: np.ndarray = self._asked_space.in_units(values)
-        return found
+        action_values: np.ndarray = self._action_space.in_units(values)
+        return action_values
 
-    def _ask(self, values: np.ndarray) -> None:
+    def _request(self, values: np.ndarray) -> None:
         quantities = self.interface.action
         if self.task.limits.out_of_bounds == "refuse":
-            out = quantities.outside(values)
-            if out.any():
-                i = int(np.argmax(out))
+            is_outside = quantities.is_outside(values)
+            if is_outside.any():
+                i = int(np.argmax(is_outside))
                 raise ValueError(
                     f"The action of '{quantities.names[i]}' is {values[i]:g}; expected "
                     f"{quantities.low[i]:g} to {quantities.high[i]:g}."
                 )
-        self._clipped += int(self.actuation.ask(values).sum())
+        self._clipped += int(self.actuation.request(values).sum())
         self.episode.action = self.actuation.asked.copy()
 
     def _finite_reward(self) -> float:
@@ -363,7 +362,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if self.episode.decisions > 0:
             return
         self._failed_first += 1
-        if self._failed_first >= FIRST_STEPS:
+        if self._failed_first >= DIVERGED_EPISODES_MAX:
             raise SceneError(
                 f"{self._failed_first} episodes in a row diverged in their first decision: {error} "
                 "Try a smaller dt, lower limits or rates of the actuators, or more steps to settle."

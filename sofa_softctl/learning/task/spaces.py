@@ -1,4 +1,4 @@
-"""Spaces of Gymnasium that know names, units and bounds, and options of `reset`."""
+"""Spaces of Gymnasium with names, units and bounds, and options of `reset`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ class QuantityBox(gymnasium.spaces.Box):
     """A `gymnasium.spaces.Box` of float32 whose entries have names, units and bounds.
 
     Args:
-        quantities: The entries.
-        scaled: Whether values run from -1 at the lower bound over 0, where the quantity idles, to
-            1 at the upper one, as most algorithms of learning expect; otherwise they are in the
-            quantities' units.
+        quantities: Quantities of the entries.
+        scaled: Whether values run from -1 at the lower bound over 0 at the idle value to 1 at the
+            upper bound, as most learning algorithms expect, instead of being in units.
     """
 
     def __init__(self, quantities: Quantities, *, scaled: bool = True) -> None:
@@ -37,14 +36,14 @@ class QuantityBox(gymnasium.spaces.Box):
         super().__init__(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
     def of_units(self, values: np.ndarray) -> np.ndarray:
-        """Values (..., n) in units as a member of the space: float32, brought within bounds."""
+        """Return values (..., n) in units as a member of the space: float32, within bounds."""
         q = self.quantities
         clipped = np.clip(values, q.low, q.high)
         clipped = q.share(clipped) if self.scaled else clipped
         return np.clip(clipped, self.low, self.high).astype(np.float32)
 
     def in_units(self, member: np.ndarray) -> np.ndarray:
-        """A member (..., n) of the space in units; one out of bounds stays out of them."""
+        """Return a member (..., n) of the space in units; values out of bounds stay outside."""
         member, q = np.asarray(member, dtype=float), self.quantities
         if not self.scaled:
             return member
@@ -60,10 +59,10 @@ class QuantityBox(gymnasium.spaces.Box):
 
 
 def goal_of(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Entries of the goal that options set, `{"goal": {...}}`; none: an empty dictionary.
+    """Return the entries of the goal in options `{"goal": {...}}`, or {}.
 
     Raises:
-        ValueError: There are other options, or the goal is not a dictionary.
+        ValueError: An option is unknown, or the goal is not a dictionary.
     """
     remaining = dict(options or {})
     goal = remaining.pop("goal", None) or {}

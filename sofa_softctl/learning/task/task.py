@@ -1,4 +1,4 @@
-"""Task of learning in a scene, and its functions asked, with errors that name them."""
+"""Learning task in a scene, and calls of its functions, with errors that name them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.learning.task.action import Action
-from sofa_softctl.learning.task.episode import Episode, asking
+from sofa_softctl.learning.task.episode import Episode, annotate_errors
 from sofa_softctl.learning.task.observation import Observation
 
 TIME_LIMIT = "time limit"
@@ -53,51 +53,50 @@ class Task:
     limits: Limits = field(default_factory=Limits)
     """Durations of an episode, and the treatment of actions out of bounds."""
     begin: Callable[[Episode], None] | None = None
-    """Called at the start of each episode, in the state that all begin with: draws a goal."""
+    """Called at the start of each episode, to draw a goal."""
     done: Callable[[Episode], bool] | None = None
     """Whether the task is at its end, done or failed, after a decision."""
     success: Callable[[Episode], bool] | None = None
-    """Whether the task is done, where that is a yes or a no; in the last `info` of an episode."""
+    """Whether the task is done, if defined; in the last `info` of an episode."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters of createScene, such as those that leave a controller out."""
     randomize: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Parameters of createScene that each episode draws again, in ranges (low, high). The scene is
-    built again for that."""
+    """Ranges (low, high) of parameters of createScene that each episode draws, with a new scene."""
     baseline: Callable[[Episode], Mapping[str, Any]] | None = None
-    """Parameters of createScene with which the scene's own controller does an episode that has
-    begun, beside those that are drawn; for `softctl score --baseline`."""
+    """Parameters of createScene, besides drawn ones, with which the scene's controller does an
+    episode that has begun; for `softctl score --baseline`."""
 
 
 def begin(task: Task, episode: Episode) -> None:
     """Begin an episode of a task."""
     if task.begin is not None:
-        with asking("begin", episode):
+        with annotate_errors("begin", episode):
             task.begin(episode)
 
 
 def reward_of(task: Task, episode: Episode) -> float:
-    """Reward of the last decision; it may be NaN or infinite.
+    """Return the reward of the last decision; it may be NaN or infinite.
 
     Raises:
         SceneError: The reward is not a number.
     """
-    with asking("reward", episode):
+    with annotate_errors("reward", episode):
         value = task.reward(episode)
     if value is None or np.ndim(value) != 0 or isinstance(value, str):
         raise SceneError(f"The task's reward must be a number. Got: {value!r}")
     return float(value)
 
 
-def answer_of(what: str, question: Callable[[Episode], bool] | None, episode: Episode) -> bool:
+def flag_of(label: str, function: Callable[[Episode], bool] | None, episode: Episode) -> bool:
     """Return the value of a task's `done` or `success`, or False without such a function.
 
     Raises:
-        SceneError: It is neither yes nor no.
+        SceneError: The value is not a boolean.
     """
-    if question is None:
+    if function is None:
         return False
-    with asking(what, episode):
-        value = question(episode)
+    with annotate_errors(label, episode):
+        value = function(episode)
     if not isinstance(value, (bool, np.bool_)):
-        raise SceneError(f"The task's {what} must be True or False. Got: {value!r}")
+        raise SceneError(f"The task's {label} must be True or False. Got: {value!r}")
     return bool(value)

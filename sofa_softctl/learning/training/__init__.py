@@ -8,7 +8,7 @@ __all__, __getattr__, __dir__ = public(
         "settings": ["SCENES", "Settings"],
         "trainer": [
             "CurvePoint",
-            "Trained",
+            "TrainingResult",
             "check_extra",
             "save_curve",
             "train",

@@ -21,7 +21,7 @@ def checkpoint_of(policy: Path) -> Path:
 
 
 def save_checkpoint(path: Path, model: Any, about: dict[str, Any]) -> None:
-    """Write what a stable-baselines3 model has learned, its optimiser and its random numbers."""
+    """Write weights, optimiser and random generators of a stable-baselines3 model."""
     import torch
     from safetensors.torch import save
 

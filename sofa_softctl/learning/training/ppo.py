@@ -34,7 +34,7 @@ class IteratedPPO(PPO):  # type: ignore[misc]
 
 
 class ScaledRewards(VecNormalize):  # type: ignore[misc]
-    """Rewards over the standard deviation of discounted returns; observations as they are."""
+    """Rewards divided by the standard deviation of discounted returns."""
 
     def __init__(self, adapter: VectorAdapter, discount: float) -> None:
         super().__init__(adapter, norm_obs=False, norm_reward=True, gamma=discount)
@@ -45,7 +45,7 @@ class ScaledRewards(VecNormalize):  # type: ignore[misc]
         return [float(statistics.mean), float(statistics.var), float(statistics.count)]
 
     def set_scale(self, values: list[float]) -> None:
-        """The inverse of `scale`."""
+        """Restore the statistics of `scale`."""
         self.ret_rms = RunningMeanStd(shape=())
         mean, variance, self.ret_rms.count = values
         self.ret_rms.mean, self.ret_rms.var = np.array(mean), np.array(variance)
@@ -54,7 +54,7 @@ class ScaledRewards(VecNormalize):  # type: ignore[misc]
 def make_model(
     adapter: VectorAdapter, settings: Settings, begun: int
 ) -> tuple[IteratedPPO, ScaledRewards]:
-    """A new model, ready for its next iteration."""
+    """Return a new model, ready for its next iteration."""
     torch.set_num_threads(1)  # these networks are small: more threads wait for each other
     wrapped = ScaledRewards(adapter, settings.discount)
     layers = list(settings.layers)
@@ -83,7 +83,7 @@ def make_model(
 
 
 def policy_of(model: IteratedPPO, interface: Interface, about: dict[str, str]) -> Policy:
-    """The mean of a model's actions, as arrays."""
+    """Return the mean of a model's actions as a policy."""
     network: Any = model.policy
     hidden = [layer for layer in network.mlp_extractor.policy_net if hasattr(layer, "weight")]
     layers = [*hidden, network.action_net]

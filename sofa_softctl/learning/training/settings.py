@@ -19,13 +19,13 @@ class Settings:
     steps: int = 200 * 16384
     """Total number of decisions."""
     iteration: int = 16384
-    """Decisions in an iteration, of all environments together."""
+    """Number of decisions in an iteration, of all environments together."""
     envs: int = 64
-    """Environments."""
+    """Number of environments."""
     minibatch: int = 512
-    """Decisions in a gradient."""
+    """Number of decisions in a gradient."""
     epochs: int = 10
-    """Passes over the decisions of an iteration."""
+    """Number of passes over the decisions of an iteration."""
     learning_rate: float = 3e-4
     """Initial learning rate of Adam; decays to zero over the training."""
     discount: float = 0.99
@@ -33,13 +33,13 @@ class Settings:
     trace: float = 0.95
     """Lambda of the generalised advantage estimate."""
     clip: float = 0.2
-    """Largest change of a probability's ratio that is rewarded."""
+    """Largest change of the probability ratio that is rewarded [-]."""
     entropy: float = 0.0
     """Weight of the entropy."""
     spread: float = 0.6
     """Standard deviation of actions at the start [fraction of half their range]."""
     layers: tuple[int, ...] = (64, 64)
-    """Neurons of the hidden layers, of policy and value each."""
+    """Number of neurons of the hidden layers, in policy and in value."""
     seed: int = 0
     """Seed of all random numbers."""
 

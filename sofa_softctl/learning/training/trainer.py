@@ -1,4 +1,4 @@
-"""Train a policy, with checkpoints from which a training continues."""
+"""Training of a policy, with checkpoints for resuming."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One iteration."""
+    """Statistics of one iteration."""
 
     steps: int
-    """Decisions so far."""
+    """Number of decisions."""
     episodes: int
-    """Episodes that ended in it."""
+    """Number of episodes that ended in the iteration."""
     mean: float
-    """Mean return of these episodes; NaN without any."""
+    """Mean return of these episodes, or NaN."""
     deviation: float
     """Standard deviation of their returns."""
     length: float
@@ -48,7 +48,7 @@ class CurvePoint:
     lost: float
     """Fraction of episodes in which the robot was lost."""
     seconds: float
-    """Time of the training so far [s]."""
+    """Time since the start of the training [s]."""
 
 
 def save_curve(path: Path, points: list[CurvePoint]) -> None:
@@ -65,19 +65,19 @@ Progress = Callable[[CurvePoint], None]
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A policy and how it came about."""
+class TrainingResult:
+    """Policy with its learning curve."""
 
     policy: Policy
     """The policy, without its noise."""
     curve: list[CurvePoint]
     """Learning curve of its training."""
     stopped: bool
-    """Whether it was stopped before its end."""
+    """Whether the training was stopped before its end."""
 
 
 def check_extra() -> None:
-    """SoftctlError without stable-baselines3."""
+    """Raise SoftctlError if stable-baselines3 is missing."""
     try:
         import stable_baselines3
     except ImportError as error:
@@ -98,7 +98,7 @@ def train(
     resume: bool = False,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Train by proximal policy optimisation of stable-baselines3.
 
     Args:
@@ -165,15 +165,15 @@ def train(
         policy = policy_of(model, interface, {"environment": name, "steps": steps, "seed": seed})
         if out is not None:
             policy.save(out)
-        return Trained(policy, curve, stopped and model.num_timesteps < settings.steps)
+        return TrainingResult(policy, curve, stopped and model.num_timesteps < settings.steps)
     finally:
         adapter.close()
 
 
 def _check_same(path: Path, saved: dict[str, Any], current: dict[str, Any]) -> None:
-    before, after = dict(saved["settings"]), dict(current["settings"])
-    before.pop("steps"), after.pop("steps")  # a training may go on for longer
-    changed = [key for key in after if _as_json(before.get(key)) != _as_json(after[key])]
+    old, new = dict(saved["settings"]), dict(current["settings"])
+    old.pop("steps"), new.pop("steps")  # a resumed training may be longer
+    changed = [key for key in new if _as_json(old.get(key)) != _as_json(new[key])]
     if saved["digest"] != current["digest"]:
         raise PolicyError(
             f"'{path}' is of a training in '{saved['environment']}', whose observations, actions "
@@ -185,12 +185,12 @@ def _check_same(path: Path, saved: dict[str, Any], current: dict[str, Any]) -> N
             f"'{current['environment']}'."
         )
     if changed:
-        differences = ", ".join(f"{key} {before.get(key)}, now {after[key]}" for key in changed)
+        differences = ", ".join(f"{key} {old.get(key)}, now {new[key]}" for key in changed)
         raise PolicyError(f"'{path}' is of a training with other settings: {differences}.")
 
 
 def _as_json(value: Any) -> Any:
-    """A setting as JSON gives it back."""
+    """Return a setting in the types of JSON."""
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -15,7 +15,7 @@ from sofa_softctl.learning.task.task import TIME_LIMIT
 
 
 class EndedEpisode(NamedTuple):
-    """An episode at its end."""
+    """Completed episode."""
 
     total: float
     """Return of the episode."""
@@ -28,7 +28,7 @@ class EndedEpisode(NamedTuple):
 
 
 class VectorAdapter(VecEnv):  # type: ignore[misc]
-    """A `gymnasium.vector.VectorEnv` that resets in the same step, as stable-baselines3 sees it.
+    """Adapter of a `gymnasium.vector.VectorEnv` that resets in the same step to stable-baselines3.
 
     Args:
         vector: The environments.
@@ -49,18 +49,18 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         )
 
     def reset(self) -> np.ndarray:
-        """Observations of new episodes; the seed is used once."""
+        """Reset all environments and return observations; the seed is used once."""
         seed, self._seed = self._seed, None  # type: ignore[assignment]
         observation, _ = self._alive(self.vector.reset, seed=seed)
         self._returns[:], self._lengths[:] = 0.0, 0
         return np.asarray(observation)
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Remember actions."""
+        """Store actions."""
         self._actions = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Observations, rewards, ends and infos."""
+        """Return observations, rewards, ends and infos."""
         observation, rewards, terminated, truncated, info = self._alive(
             self.vector.step, self._actions
         )
@@ -96,29 +96,29 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         except (BrokenPipeError, EOFError, ConnectionResetError) as error:
             self._broken = True
             raise WorkerError(
-                "A process with an environment was killed, perhaps for want of memory. The last "
-                "checkpoint is kept: go on with --resume, with fewer --workers."
+                "A process with an environment was killed, perhaps because memory was full. The "
+                "last checkpoint is kept: go on with --resume, with fewer --workers."
             ) from error
         except KeyboardInterrupt:  # answers that are still to come would be waited for
             self._broken = True
             raise
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Not of single environments."""
+        """Raise AttributeError."""
         if attr_name == "render_mode":
             return [None] * self.num_envs
         raise AttributeError(attr_name)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Not of single environments."""
+        """Raise AttributeError."""
         raise AttributeError(attr_name)
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> Any:
-        """Not of single environments."""
+        """Raise AttributeError."""
         raise AttributeError(method_name)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """None is."""
+        """Return False for each environment."""
         return [False] * self.num_envs
 
     def seed(self, seed: int | None = None) -> Sequence[None]:

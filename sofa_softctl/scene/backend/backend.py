@@ -119,10 +119,10 @@ def missing_sofa_message() -> str:
     from sofa_softctl.scene.backend.problems import conda
 
     root = sofa_root()
-    where = "on the path, and SOFA_ROOT is not set"
+    location = "on the path, and SOFA_ROOT is not set"
     if root is not None:
-        where = f"on the path or below SOFA_ROOT '{root}'"
+        location = f"on the path or below SOFA_ROOT '{root}'"
     return (
-        f"SOFA cannot be imported: no package 'Sofa' {where}. Set SOFA_ROOT to SOFA's folder, or "
-        f"install it: '{conda()}'. {WITHOUT}"
+        f"SOFA cannot be imported: no package 'Sofa' {location}. Set SOFA_ROOT to SOFA's folder, "
+        f"or install it: '{conda()}'. {WITHOUT}"
     )

@@ -83,7 +83,7 @@ def _too_old(sofa: Installation) -> str | None:
 
 
 def _two_sofas(sofa: Installation) -> str | None:
-    """Two copies of SOFA in one process hang or crash, even of the same build."""
+    """Return a problem if two copies of SOFA are loaded, which hang or crash, even of one build."""
     root = sofa_root()
     if root is None or sofa.root is None or root.resolve() == sofa.root.resolve():
         return None

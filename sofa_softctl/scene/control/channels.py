@@ -15,7 +15,7 @@ from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.graph.nodes import nodes_of, path_of
 from sofa_softctl.units import QUANTITIES
 
-CONTACTS_KEPT = 64
+CONTACTS_MAX = 64
 """Number of contacts per step in a channel; missing ones are zeros."""
 _UNIT_IN_HELP = re.compile(rf"\[({'|'.join(QUANTITIES)})\]\.?$")
 

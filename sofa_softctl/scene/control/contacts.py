@@ -98,7 +98,6 @@ def contacts_of(system: ComplianceSystem) -> list[Contact]:
 
 
 def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
-    """Return the contacts in the embedded runtime."""
     proximity, count = owner.near, owner.rows_each
     states = (model.state for model in owner.models)
     bodies: Any = tuple(body_path(state) for state in states)

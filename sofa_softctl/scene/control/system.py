@@ -1,7 +1,7 @@
 """The constraint system of a step in compliance space, the same on both backends.
 
 Only this module knows SOFA's lambda: the effort of a scene (force, torque, pressure) is
-lambda / effort_factor, whatever dt and integrator are.
+lambda / effort_factor, for any dt and integrator.
 """
 
 from __future__ import annotations

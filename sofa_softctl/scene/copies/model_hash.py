@@ -112,7 +112,7 @@ def _names(part: Component) -> list[str]:
 
 
 def _attributes(part: Component) -> dict[str, Any]:
-    """Attributes of a component that is written in Python."""
+    """Return the attributes of a component that is written in Python."""
     if not part._scripted:
         return {}
     return {

@@ -42,17 +42,17 @@ class CopyProcess:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, as long as the process
         self._process = _start_process(self._log)
         self._end = weakref.finalize(self, _end, self._process, self._log)
-        self._ask((first_calls(leave_out="backend"), recipe))
+        self._request((first_calls(leave_out="backend"), recipe))
 
     def state(self) -> SceneState:
-        """The present state of the scene that runs."""
+        """Return the present state of the running scene."""
         return state_of(self.original)
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return work(scene, *arguments), see `Copy.run`; all are pickled."""
-        return self._ask((work, arguments))
+        return self._request((work, arguments))
 
-    def _ask(self, question: Any) -> Any:
+    def _request(self, question: Any) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             message = pickle.dumps(question)
@@ -66,12 +66,12 @@ class CopyProcess:
             self._process.stdin.flush()
             is_answer, answer = pickle.load(self._process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
-            raise SceneError(f"the process of the scene's copy ended: {self._said()}") from error
+            raise SceneError(f"the process of the scene's copy ended: {self._output()}") from error
         if not is_answer:
             raise SceneError(f"the scene's copy in the embedded runtime failed: {answer}")
         return answer
 
-    def _said(self) -> str:
+    def _output(self) -> str:
         self._process.wait()
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").splitlines()
@@ -139,7 +139,7 @@ class Copy(Protocol):
     """A copy of a running scene, in this process or another one."""
 
     def state(self) -> Any:
-        """The present state of the scene that runs."""
+        """Return the present state of the running scene."""
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Return work(scene, *arguments), where `scene` is the `CopiedScene`.
@@ -231,7 +231,7 @@ class SceneCopy(CopiedScene):
         self.original = root
 
     def state(self) -> Any:
-        """The present state of the scene that runs."""
+        """Return the present state of the running scene."""
         from sofa_softctl.runtime.simulation import snapshot
 
         return snapshot.take_snapshot(self.original)

@@ -67,28 +67,28 @@ def _hold(fixed: Any, loader: MeshLoader) -> None:
         fixed.indices.value = np.flatnonzero(is_held).tolist()
 
 
-def check_split(whole: Any, parts: Any) -> None:
+def check_split(original: Any, parts: Any) -> None:
     """Refuse a split model that is not the same robot on a finer mesh.
 
     Args:
-        whole: StepModel of the scene.
+        original: StepModel of the scene.
         parts: StepModel of the same scene, tetrahedra split once.
 
     Raises:
-        IdentificationError: Tetrahedra are not those of a loader, in its order; masses differ; or
+        IdentificationError: Tetrahedra differ from a loader's, or in their order; masses differ; or
             springs act on single nodes.
     """
-    for coarse, fine in zip(whole.solids, parts.solids, strict=True):
+    for coarse, fine in zip(original.solids, parts.solids, strict=True):
         if not _is_split_in_eight(coarse, fine):
             raise IdentificationError(
                 f"{coarse.describe()} has {len(coarse.elements)} tetrahedra that are not those of "
                 f"a mesh file, in its order, so that they cannot be split in eight. {ADVICE}"
             )
-    if not whole.solids:
+    if not original.solids:
         raise IdentificationError(f"The scene has no tetrahedra to be split in eight. {ADVICE}")
-    masses = zip(whole.step.system.masses, parts.step.system.masses, strict=True)
+    masses = zip(original.step.system.masses, parts.step.system.masses, strict=True)
     for coarse, fine in masses:
-        mass, fine_mass = whole.masses[coarse.getPathName()], parts.masses[fine.getPathName()]
+        mass, fine_mass = original.masses[coarse.getPathName()], parts.masses[fine.getPathName()]
         if abs(fine_mass - mass) > ROUNDING_TOLERANCE * mass:
             raise IdentificationError(
                 f"{coarse.describe()} gives mass to single nodes: {mass:.4g} in all, "

@@ -130,21 +130,21 @@ class StepModel:
     @property
     def solids(self) -> list[SolidForceField]:
         """Force fields of tetrahedra whose material has parameters."""
-        return self._all("force field", SolidForceField)
+        return self._find("force field", SolidForceField)
 
     def cable(self, path: str | None = None) -> Cable:
         """Return the cable at a path."""
-        match: Cable = self._pick(self._all("constraint", Cable), path, "cable")
+        match: Cable = self._pick(self._find("constraint", Cable), path, "cable")
         return match
 
     def cavity(self, path: str | None = None) -> Cavity:
         """Return the cavity at a path."""
-        match: Cavity = self._pick(self._all("constraint", Cavity), path, "cavity")
+        match: Cavity = self._pick(self._find("constraint", Cavity), path, "cavity")
         return match
 
     def drive(self, path: str) -> Cable | Cavity:
         """Return the cable or cavity at a path."""
-        candidates = [*self._all("constraint", Cable), *self._all("constraint", Cavity)]
+        candidates = [*self._find("constraint", Cable), *self._find("constraint", Cavity)]
         match: Cable | Cavity = self._pick(candidates, path, "cable or cavity")
         return match
 
@@ -184,7 +184,7 @@ class StepModel:
             name: Name of the parameter, such as 'mu'.
             path, boxes, elements: See `moduli`.
         """
-        fields = self._all("force field", HyperelasticForceField)
+        fields = self._find("force field", HyperelasticForceField)
         field: HyperelasticForceField = self._pick(fields, path, "hyperelastic force field")
         if name not in field.parameter_names:
             raise IdentificationError(
@@ -275,7 +275,7 @@ class StepModel:
         """Largest side of the robot's box at the start [length]."""
         return float(np.ptp(self.step.x0, axis=0).max())
 
-    def _all(self, category: str, kind: Any) -> list[Any]:
+    def _find(self, category: str, kind: Any) -> list[Any]:
         components = (component for node in self.root.walk() for component in node.of(category))
         return [component for component in components if isinstance(component, kind)]
 

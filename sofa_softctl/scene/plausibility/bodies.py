@@ -31,21 +31,21 @@ class StartWarning(NamedTuple):
 
 
 def is_bare(node: Any) -> bool:
-    """Return True if a node holds a state and what solves for it, and no more, as of targets."""
+    """Return True if a node holds only a state and its solvers, such as a target's node."""
     bare = ("MechanicalObject", "Solver", "ConstraintCorrection")
     return not len(node.children) and all(e.getClassName().endswith(bare) for e in node.objects)
 
 
 def at(component: Any) -> str:
-    """`scenes/trunk.py:41: CableConstraint '/trunk/left/cable'`; SOFA does not know the line."""
-    where = getattr(component, "_where", None)
-    line = f"{describe(where)}: " if where is not None else ""
+    """Return a text such as `scenes/trunk.py:41: CableConstraint '/trunk/left/cable'`."""
+    location = getattr(component, "_where", None)
+    line = f"{describe(location)}: " if location is not None else ""
     kind = component.getClassName() if hasattr(component, "getClassName") else "Node"
     return f"{line}{kind} '{component.getPathName()}'"
 
 
 def point(position: np.ndarray) -> str:
-    """A point as a text."""
+    """Return a point as text."""
     return f"[{', '.join(f'{value:.4g}' for value in position)}]"
 
 
@@ -65,12 +65,12 @@ class Body:
 
     @cached_property
     def size(self) -> float:
-        """Largest side of the box around it [length]."""
+        """Largest side of the box around the body [length]."""
         return box_size(self.node)
 
     @property
     def count(self) -> int:
-        """Number of its nodes."""
+        """Number of nodes."""
         return len(self.state.position.value)
 
     @cached_property
@@ -83,7 +83,7 @@ class Body:
 
     @cached_property
     def topology(self) -> Any:
-        """The topology that has its tetrahedra or hexahedra; None if there is none."""
+        """Topology with the tetrahedra or hexahedra, or None."""
         for kind in ("tetrahedra", "hexahedra"):
             for component in self.node.objects:
                 elements = elements_of(component, kind)
@@ -94,7 +94,7 @@ class Body:
 
     @cached_property
     def elements(self) -> np.ndarray:
-        """Vertex numbers of its tetrahedra, shape (m, 4), or else hexahedra, shape (m, 8)."""
+        """Vertex numbers of tetrahedra, shape (m, 4), or else hexahedra, shape (m, 8)."""
         if self.topology is None:
             return np.empty((0, 4), dtype=int)
         tetrahedra = elements_of(self.topology, "tetrahedra")
@@ -102,28 +102,29 @@ class Body:
 
     @property
     def volume(self) -> float:
-        """Volume of its elements at rest [length^3]; 0 without elements."""
+        """Volume of the elements at rest [length^3]; 0 without elements."""
         return float(np.abs(signed_volumes(self.rest, self.elements)).sum())
 
-    def having(self, name: str) -> list[Any]:
-        """Components with a Data of that name."""
+    def with_data(self, name: str) -> list[Any]:
+        """Return the components with a Data of that name."""
         return [component for component in self.entries if component.findData(name) is not None]
 
     @property
     def elastic(self) -> bool:
         """Return True if the body has a material."""
         names = (component.getClassName() for component in self.entries)
-        return bool(self.having("youngModulus")) or any("FEMForceField" in name for name in names)
+        is_fem = any("FEMForceField" in name for name in names)
+        return is_fem or bool(self.with_data("youngModulus"))
 
     @property
     def masses(self) -> list[Any]:
-        """Masses, of its own and of what it carries."""
+        """Masses of the body and of what it carries."""
         names = ((component, component.getClassName()) for component in self.entries)
         return [e for e, name in names if name.endswith("Mass") and name != "GenerateRigidMass"]
 
 
 def bodies_of(root: Any) -> list[Body]:
-    """Bodies of a scene, in the order of the graph; states without nodes are none."""
+    """Return the bodies of a scene in the order of the graph, without empty states."""
     return [
         Body(node, state)
         for node in nodes_of(root)
@@ -134,7 +135,7 @@ def bodies_of(root: Any) -> list[Body]:
 
 
 def gravity_of(root: Any) -> float:
-    """Size of the scene's gravity [length/time^2]."""
+    """Return the size of the scene's gravity [length/time^2]."""
     return float(np.linalg.norm(root.gravity.value))
 
 
@@ -171,9 +172,9 @@ def carried_goal(effector: Any, source: Any) -> str | None:
 
 
 def is_followed(states: Sequence[Any], but: Collection[Any], name: str = "position") -> bool:
-    """Return True if components other than some refer to states, or scripts read their positions.
+    """Return True if components except `but` refer to states, or scripts read their positions.
 
-    With the name of another Data than 'position' those count that refer to it, or to the state.
+    For another Data than 'position', references to that Data or to the state count.
 
     SOFA does not note what scripts read.
     """

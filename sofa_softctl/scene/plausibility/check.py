@@ -24,8 +24,8 @@ from sofa_softctl.units import Units
 def implausible(root: Any, units: Units | None = None) -> list[StartWarning]:
     """Return warnings of implausible settings in a scene at its start; its state is unchanged.
 
-    By Data and graph alone, so the same on both backends, but for the sag and the period: they take
-    a linear solve, which the embedded runtime has.
+    Checks use Data and graph, so they are the same on both backends, except sag and period, which
+    need a linear solve of the embedded runtime.
 
     Args:
         root: Root of an initialised scene.

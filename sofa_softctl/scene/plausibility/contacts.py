@@ -13,20 +13,19 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 from sofa_softctl.scene.plausibility.leaving import collision_models, groups_of
 
 ALARM_RATIO_MAX = 2.0
-"""Distance at which contacts are looked for by the size of the smallest moving body, above which
-everything touches everything [-]."""
+"""Largest alarm distance by the size of the smallest moving body; above, all touches all [-]."""
 CONTACT_RATIO_MAX = 0.15
-"""Distance that contacts keep by the size of the smallest moving body, above which it hovers."""
+"""Largest contact distance by the size of the smallest moving body; above, it hovers [-]."""
 ALARM_RATIO_MIN = 5e-4
-"""The same ratio below which a body is through a surface before it is seen [-]."""
+"""Smallest such ratio; below, a body passes a surface before its contact is detected [-]."""
 
 
 def contact_warnings(root: Any) -> list[StartWarning]:
-    """Warnings of collision models; none if a scene has no two nodes with such models."""
+    """Warn of collision models of two or more nodes that cannot work."""
     models = collision_models(root)
     if len({model.getContext().getPathName() for model in models}) < 2:
         return []
-    parts = {name: entry for entry in root.objects if (name := entry.getClassName())}
+    parts = {name: component for component in root.objects if (name := component.getClassName())}
     pipeline = parts.get("CollisionPipeline")
     if pipeline is None:
         if any("Pipeline" in name for name in parts):
@@ -69,7 +68,7 @@ def _may_touch(first: Any, second: Any) -> bool:
 
 
 def _loop(root: Any, parts: dict[str, Any]) -> list[StartWarning]:
-    """Contacts that are constraints, under a loop that solves none."""
+    """Warn of contacts that are constraints, under a loop that solves none."""
     response = parts.get("CollisionResponse")
     if response is None or not str(response.response.value).startswith("FrictionContact"):
         return []
@@ -86,8 +85,10 @@ def _loop(root: Any, parts: dict[str, Any]) -> list[StartWarning]:
 
 
 def _distances(parts: dict[str, Any], models: list[Any]) -> list[StartWarning]:
-    """An alarm distance that is in another unit than the bodies."""
-    method = next((entry for entry in parts.values() if entry.findData("alarmDistance")), None)
+    """Warn of an alarm distance in another unit than the bodies."""
+    method = next(
+        (component for component in parts.values() if component.findData("alarmDistance")), None
+    )
     moving = [model for model in models if model.simulated.value]
     if method is None or any(model.findData("listRadius") is not None for model in moving):
         return []
@@ -96,14 +97,14 @@ def _distances(parts: dict[str, Any], models: list[Any]) -> list[StartWarning]:
         return []
     thickness = max(float(model.proximity.value) for model in moving)
     alarm, size = float(method.alarmDistance.value) + thickness, min(sizes)
-    kept = float(method.contactDistance.value) + thickness
-    if kept > CONTACT_RATIO_MAX * size:
+    distance = float(method.contactDistance.value) + thickness
+    if distance > CONTACT_RATIO_MAX * size:
         return [
             StartWarning(
                 method,
-                f"{at(method)} keeps bodies contactDistance={kept:.3g} apart, and the smallest one "
-                f"that can touch is {size:.3g} long: it hovers. Are the distances in another unit "
-                "than the meshes?",
+                f"{at(method)} keeps bodies contactDistance={distance:.3g} apart, and the "
+                f"smallest one that can touch is {size:.3g} long: it hovers. Are the distances in "
+                "another unit than the meshes?",
             )
         ]
     if ALARM_RATIO_MIN * size <= alarm <= ALARM_RATIO_MAX * size:
@@ -122,7 +123,7 @@ def _distances(parts: dict[str, Any], models: list[Any]) -> list[StartWarning]:
 
 
 def _inside_out(models: list[Any]) -> list[StartWarning]:
-    """Closed surfaces whose triangles face inwards, with nothing inside that they could hold."""
+    """Warn of closed surfaces that are inside out and enclose nothing."""
     warnings = []
     for model in models:
         if model.getClassName() != "TriangleCollisionModel":
@@ -146,7 +147,7 @@ def _inside_out(models: list[Any]) -> list[StartWarning]:
 
 
 def _without_elements(models: list[Any]) -> Iterator[StartWarning]:
-    """Models of triangles or lines that have none; the embedded runtime knows."""
+    """Warn of models without triangles or lines, in the embedded runtime."""
     for model in models:
         elements = attributes_of(model).get("elements")
         if elements is not None and not len(elements) and elements.shape[1] > 1:
@@ -170,9 +171,9 @@ def _turned_volume(x: np.ndarray, triangles: np.ndarray) -> float:
 def _holds_others(model: Any, x: np.ndarray, models: list[Any]) -> bool:
     """Return True if another model lies within the box of a surface that faces inwards."""
     low, high = x.min(axis=0), x.max(axis=0)
-    for other in models:
-        state = own_state(other.getContext())
-        if state is None or not _may_touch(model, other) or not len(state.position.value):
+    for second_model in models:
+        state = own_state(second_model.getContext())
+        if state is None or not _may_touch(model, second_model) or not len(state.position.value):
             continue
         centre = np.asarray(state.position.value, dtype=float)[:, :3].mean(axis=0)
         if ((centre > low) & (centre < high)).all():

@@ -24,49 +24,48 @@ HOLDS_NOTHING = re.compile(
 """Classes of components that leave a body free to fall."""
 LINKS = ("mstate", "mstate1", "mstate2", "object1", "object2", "input", "input1", "input2")
 """Links by which a component acts on states elsewhere in the graph."""
-BESIDE = 0.1
-"""A cable holds nothing if it is pulled from within the body's box, widened by this fraction of
-its size."""
+PULL_MARGIN = 0.1
+"""Margin around a body's box by its size [-]; cables that are pulled from within hold nothing."""
 
 
 def holding_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
-    """Elastic bodies with every node fixed, and those that gravity surely makes fall."""
-    warnings = [w for body in bodies for w in (*_everywhere(body), *_beside_face(body))]
-    if (driven := _driven(root)) is not None:
+    """Warn of elastic bodies with every node fixed, and those that gravity surely makes fall."""
+    warnings = [w for body in bodies for w in (*_fixing_warnings(body), *_beside_face(body))]
+    if (driven := _driven_paths(root)) is not None:
         for body in bodies:
-            warnings += _nowhere(root, body, driven) if gravity_of(root) > 0.0 else []
+            warnings += _unheld_warnings(root, body, driven) if gravity_of(root) > 0.0 else []
             warnings += _along_an_axis(root, body, driven)
             warnings += _on_a_line(root, body, driven)
     return warnings
 
 
 def fixed_nodes(node: Any) -> set[int]:
-    """Numbers of the nodes that components of a node fix."""
+    """Return the numbers of the nodes that components of a node fix."""
     fixed: set[int] = set()
-    for entry in node.objects:
-        if entry.getClassName() in FIXED:
-            every = entry.findData("fixAll")
-            whole = every is not None and every.value
+    for component in node.objects:
+        if component.getClassName() in FIXED:
+            fix_all = component.findData("fixAll")
+            fixes_all = fix_all is not None and fix_all.value
             count = len(own_state(node).position.value)
-            fixed |= set(range(count) if whole else map(int, entry.indices.value))
+            fixed |= set(range(count) if fixes_all else map(int, component.indices.value))
     return fixed
 
 
-def _everywhere(body: Body) -> list[StartWarning]:
+def _fixing_warnings(body: Body) -> list[StartWarning]:
     if not body.elastic:
         return []
-    for entry in body.node.objects:
-        directions = entry.findData("fixedDirections")
+    for component in body.node.objects:
+        directions = component.findData("fixedDirections")
         if directions is not None and not np.any(directions.value):
             return [
                 StartWarning(
-                    entry,
-                    f"{at(entry)} fixes no direction: its 'fixedDirections' are all 0. Give 1 for "
-                    "those in which nodes are held.",
+                    component,
+                    f"{at(component)} fixes no direction: its 'fixedDirections' are all 0. Give 1 "
+                    "for those in which nodes are held.",
                 )
             ]
     fixed = fixed_nodes(body.node)
-    fixing = [entry for entry in body.node.objects if entry.getClassName() in FIXED]
+    fixing = [component for component in body.node.objects if component.getClassName() in FIXED]
     last = fixing[-1] if fixing else None
     if last is not None and not fixed:
         return [
@@ -88,27 +87,27 @@ def _everywhere(body: Body) -> list[StartWarning]:
 
 
 def _beside_face(body: Body) -> Iterator[StartWarning]:
-    """The first nodes of a grid, fixed by number, as many as an end has and not those of it."""
+    """Warn of fixed first nodes of a grid that an end of it was probably meant to have."""
     grids = [e for e in body.node.objects if e.getClassName() == "RegularGridTopology"]
-    for entry in body.node.objects if grids else ():
-        if entry.getClassName() not in FIXED or entry.indices.getParent() is not None:
+    for component in body.node.objects if grids else ():
+        if component.getClassName() not in FIXED or component.indices.getParent() is not None:
             continue
-        indices = np.unique(np.asarray(entry.indices.value, dtype=int))
+        indices = np.unique(np.asarray(component.indices.value, dtype=int))
         nx, ny, nz = (int(n) for n in np.ravel(grids[0].n.value))
         count = len(indices)
         if count in {ny * nz, nx * nz} - {nx * ny, 1} and indices[-1] == count - 1:
             axis, step = ("x", nx) if count == ny * nz else ("y", 0)
             remedy = f"0, {step}, {2 * step}, ... of it" if step else "those of it by a BoxROI"
             yield StartWarning(
-                entry,
-                f"{at(entry)} fixes the nodes 0 to {count - 1}, as many as the end of the grid "
+                component,
+                f"{at(component)} fixes the nodes 0 to {count - 1}, as many as the end of the grid "
                 f"along {axis} has, but numbers run along x first, so they are not those of it. "
                 f"Give {remedy}.",
             )
 
 
 def _along_an_axis(root: Any, body: Body, driven: set[str]) -> Iterator[StartWarning]:
-    """A body held in some directions only, and pushed along one in which nothing holds it."""
+    """Warn of a body that is pushed along a direction in which nothing holds it."""
     partial = [e for e in body.node.objects if e.findData("fixedDirections") is not None]
     pushing = [e for e in body.node.objects if e.getClassName() == "ConstantForceField"]
     rest = [e for e in body.entries if e not in partial and e not in pushing]
@@ -129,9 +128,9 @@ def _along_an_axis(root: Any, body: Body, driven: set[str]) -> Iterator[StartWar
 
 
 def _on_a_line(root: Any, body: Body, driven: set[str]) -> Iterator[StartWarning]:
-    """A body that turns about the nodes in a region, all on a line, which alone hold it."""
-    fixing = [entry for entry in body.node.objects if entry.getClassName() in FIXED]
-    rest = [entry for entry in body.entries if entry not in fixing]
+    """Warn of a body that turns about its only fixed nodes, all on a line."""
+    fixing = [component for component in body.node.objects if component.getClassName() in FIXED]
+    rest = [component for component in body.entries if component not in fixing]
     if len(fixing) != 1 or fixing[0].indices.getParent() is None or not len(body.elements):
         return
     x = body.rest[sorted(fixed_nodes(body.node))]
@@ -148,7 +147,7 @@ def _on_a_line(root: Any, body: Body, driven: set[str]) -> Iterator[StartWarning
 
 
 def piece_warnings(root: Any, body: Body) -> list[StartWarning]:
-    """Pieces of a mesh that no element joins to the one that is fixed."""
+    """Warn of pieces of a mesh that no element joins to the fixed one."""
     fixed = sorted(fixed_nodes(body.node))
     if not (body.elastic and fixed and len(body.elements)):
         return []
@@ -172,16 +171,17 @@ def piece_warnings(root: Any, body: Body) -> list[StartWarning]:
     ]
 
 
-def _may_join(entry: Any) -> bool:
+def _may_join(component: Any) -> bool:
     """Return True if a component may hold a piece of a mesh, or keep it from others."""
     return (
-        re.search("Spring|Attach|Lagrangian|CollisionModel|Joint", entry.getClassName()) is not None
+        re.search("Spring|Attach|Lagrangian|CollisionModel|Joint", component.getClassName())
+        is not None
     )
 
 
-def _nowhere(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:
+def _unheld_warnings(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:
     falls = body.elastic and bool(body.masses)  # a rigid one may be meant to
-    free = falls and all(leaves_free(entry, body, driven) for entry in body.entries)
+    free = falls and all(leaves_free(component, body, driven) for component in body.entries)
     if not free or _is_linked(root, body):
         return []
     return [
@@ -194,14 +194,14 @@ def _nowhere(root: Any, body: Body, driven: set[str]) -> list[StartWarning]:
     ]
 
 
-def leaves_free(entry: Any, body: Body, driven: set[str]) -> bool:
+def leaves_free(component: Any, body: Body, driven: set[str]) -> bool:
     """Return True if a component leaves a body free to fall; those driven hold it."""
-    kind = entry.getClassName()
+    kind = component.getClassName()
     if kind == "CableConstraint":
-        return _pulls_within(entry, body)
+        return _pulls_within(component, body)
     if kind == "PositionConstraint":  # an effector
-        passive = entry.valueType.value == "force" and not np.any(entry.value.value)
-        return passive and entry.getPathName() not in driven
+        passive = component.valueType.value == "force" and not np.any(component.value.value)
+        return passive and component.getPathName() not in driven
     return HOLDS_NOTHING.fullmatch(kind) is not None
 
 
@@ -209,31 +209,31 @@ def _pulls_within(cable: Any, body: Body) -> bool:
     if not cable.hasPullPoint.value:
         return True
     x = np.asarray(body.state.position.value)[:, :3]
-    margin = BESIDE * body.size
+    margin = PULL_MARGIN * body.size
     pull = np.ravel(cable.pullPoint.value)
     return bool(((pull >= x.min(axis=0) - margin) & (pull <= x.max(axis=0) + margin)).all())
 
 
 def _is_linked(root: Any, body: Body) -> bool:
     """Return True if a component elsewhere refers to one of its states, and may hold it."""
-    own = {entry.getPathName() for entry in body.entries}
+    own_paths = {component.getPathName() for component in body.entries}
     for node in nodes_of(root):
-        for entry in node.objects:
-            if entry.getPathName() in own:
+        for component in node.objects:
+            if component.getPathName() in own_paths:
                 continue
-            links = (entry.findLink(name) for name in LINKS)
+            links = (component.findLink(name) for name in LINKS)
             linked = (link.getLinkedBase() for link in links if link is not None)
-            if any(state is not None and state.getPathName() in own for state in linked):
+            if any(state is not None and state.getPathName() in own_paths for state in linked):
                 return True
     return False
 
 
-def _driven(root: Any) -> set[str] | None:
-    """Paths of components that controllers drive; None where a controller may do anything."""
-    found: set[str] = set()
+def _driven_paths(root: Any) -> set[str] | None:
+    """Return the paths of driven components, or None if a controller may drive any."""
+    paths: set[str] = set()
     for controller in controllers_of(find_backend().Sofa, root):
         actuators = getattr(controller, "actuators", None)
         if not isinstance(actuators, list):
             return None
-        found |= {actuator.getPathName() for actuator in actuators}
-    return found
+        paths |= {actuator.getPathName() for actuator in actuators}
+    return paths

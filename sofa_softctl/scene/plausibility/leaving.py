@@ -26,10 +26,10 @@ from sofa_softctl.scene.plausibility.bodies import (
 from sofa_softctl.scene.plausibility.holding import leaves_free
 
 TINY_RATIO = 1.0 / 30.0
-"""Size of the largest surface that stays, by that of the smallest body which moves, below which it
-is no floor [-]."""
+"""Size of the largest fixed surface by the size of the smallest moving body, below which it is
+not a floor [-]."""
 BEHIND_MIN = 0.2
-"""Depth behind a plane by the size of the body, from which on the body does not rest there [-]."""
+"""Depth behind a plane by the size of the body, above which the body does not rest there [-]."""
 
 
 def leaving_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
@@ -41,7 +41,7 @@ def leaving_warnings(root: Any, bodies: Sequence[Body]) -> list[StartWarning]:
 
 
 def leaving_causes(root: Any, body: Body) -> list[str]:
-    """Return sentences on why a body that has left the scene was not held."""
+    """Return the probable causes for a body that has left the scene."""
     certain = [*_tiny_floor(root), *_of_body(root, body)]
     causes = [warning.text for warning in certain]
     causes = causes or [*_common_groups(root, body)] or [*_nothing_below(root, body)]
@@ -50,11 +50,12 @@ def leaving_causes(root: Any, body: Body) -> list[str]:
 
 def collision_models(root: Any) -> list[Any]:
     """Return the collision models of a node and those below."""
-    entries = (entry for node in nodes_of(root) for entry in node.objects)
+    components = (component for node in nodes_of(root) for component in node.objects)
     return [
-        entry
-        for entry in entries
-        if entry.getClassName().endswith("CollisionModel") and entry.findData("group") is not None
+        component
+        for component in components
+        if component.getClassName().endswith("CollisionModel")
+        and component.findData("group") is not None
     ]
 
 
@@ -67,43 +68,44 @@ def _of_body(root: Any, body: Body) -> Iterator[StartWarning]:
     path = body.node.getPathName()
     gravity = gravity_of(root)
     yield from pushed_without_mass(body)
-    for entry in body.entries:
-        kind = entry.getClassName()  # SOFA's topology modifiers have no getContext()
-        first_order = entry.findData("firstOrder")
-        if kind == "PlaneForceField" and not entry.bilateral.value:
-            yield from _behind_plane(entry, body.size)
-        elif kind == "ReadState" and entry.getContext().getPathName() == path and body.masses:
-            yield from _replayed(entry, body)
-        elif _fixes(kind) and entry.getContext().getMechanicalMapping() is not None:
+    for component in body.entries:
+        kind = component.getClassName()  # SOFA's topology modifiers have no getContext()
+        first_order = component.findData("firstOrder")
+        if kind == "PlaneForceField" and not component.bilateral.value:
+            yield from _behind_plane(component, body.size)
+        elif kind == "ReadState" and component.getContext().getPathName() == path and body.masses:
+            yield from _replay_warnings(component, body)
+        elif _fixes(kind) and component.getContext().getMechanicalMapping() is not None:
             yield StartWarning(
-                entry,
-                f"{at(entry)} holds nodes that a mapping moves, so it has no effect: put it, and "
-                f"its region, into the node of the body, '{path}'.",
+                component,
+                f"{at(component)} holds nodes that a mapping moves, so it has no effect: put it, "
+                f"and its region, into the node of the body, '{path}'.",
             )
         elif first_order is not None and first_order.value and gravity and _is_free(body):
             yield StartWarning(
-                entry,
-                f"{at(entry)} has firstOrder=True, so '{path}' has no inertia, and what nothing "
-                f"holds moves at a speed of {gravity:g}, the number of gravity, from the start: "
-                "leave firstOrder out.",
+                component,
+                f"{at(component)} has firstOrder=True, so '{path}' has no inertia, and what "
+                f"nothing holds moves at a speed of {gravity:g}, the number of gravity, from the "
+                "start: leave firstOrder out.",
             )
 
 
-def _replayed(entry: Any, body: Body) -> Iterator[StartWarning]:
-    """A body with mass and an integrator that a file moves at some times; SOFA shows no frames."""
-    times = [time for time, vectors in attributes_of(entry).get("_frames", ()) if "X" in vectors]
+def _replay_warnings(component: Any, body: Body) -> Iterator[StartWarning]:
+    """Warn of a body that both a file and an integrator move, in the embedded runtime."""
+    frames = attributes_of(component).get("_frames", ())
+    times = [time for time, vectors in frames if "X" in vectors]
     if len(times) > 1 and solver_above(body.node) is not None:
         yield StartWarning(
-            entry,
-            f"{at(entry)} sets the positions of '{body.node.getPathName()}' at {len(times)} times "
-            f"up to {times[-1]:g}, and an integrator moves it in between: it jumps, and is neither "
-            "simulated nor replayed. Leave out the ReadState, or the integrator.",
+            component,
+            f"{at(component)} sets the positions of '{body.node.getPathName()}' at {len(times)} "
+            f"times up to {times[-1]:g}, and an integrator moves it in between: it jumps, and is "
+            "neither simulated nor replayed. Leave out the ReadState, or the integrator.",
         )
 
 
 def pushed_without_mass(body: Body) -> Iterator[StartWarning]:
-    """A state that a force acts on, and that no mapping joins to the body above it."""
-    kinds = [entry.getClassName() for entry in body.node.objects]
+    """Warn of a state with a force and without a mapping to the body above it."""
+    kinds = [component.getClassName() for component in body.node.objects]
     parents = list(body.node.parents)
     is_part = bool(parents) and own_state(parents[0]) is not None
     if is_part and len(kinds) == 2 and {*kinds} == {"MechanicalObject", "ConstantForceField"}:
@@ -122,13 +124,12 @@ def _fixes(kind: str) -> bool:
 
 def _is_free(body: Body) -> bool:
     """Return True if at most contacts keep a body from falling."""
-    contacts = [entry for entry in body.entries if "CollisionModel" in entry.getClassName()]
-    others = [entry for entry in body.entries if entry not in contacts]
-    return bool(body.masses) and all(leaves_free(entry, body, set()) for entry in others)
+    remaining = [e for e in body.entries if "CollisionModel" not in e.getClassName()]
+    return bool(body.masses) and all(leaves_free(component, body, set()) for component in remaining)
 
 
 def _behind_plane(plane: Any, size: float) -> Iterator[StartWarning]:
-    """A plane that begins with nodes deep on its wrong side, and throws them out."""
+    """Warn of a plane with nodes deep on its wrong side at the start."""
     state = own_state(plane.getContext())
     if state is None or np.shape(state.position.value)[1] < 3 or not len(state.position.value):
         return
@@ -152,7 +153,7 @@ def _tiny_floor(root: Any) -> Iterator[StartWarning]:
             size = box_size(model.getContext())
             sizes[bool(model.simulated.value)].append((size, model))
     moving = min((size for size, _ in sizes[True]), default=0.0)
-    largest = max(sizes[False], key=lambda entry: entry[0], default=None)
+    largest = max(sizes[False], key=lambda pair: pair[0], default=None)
     if largest is not None and 0.0 < largest[0] < TINY_RATIO * moving:
         yield StartWarning(
             largest[1],
@@ -162,10 +163,10 @@ def _tiny_floor(root: Any) -> Iterator[StartWarning]:
 
 
 def _common_groups(root: Any, body: Body) -> Iterator[str]:
-    """Surfaces that a body does not touch, as a group of theirs says."""
-    own = collision_models(body.node)
-    paths = {model.getPathName() for model in own}
-    groups = set().union(*map(groups_of, own))
+    """Warn of surfaces that a body does not touch since they have a common group."""
+    own_models = collision_models(body.node)
+    paths = {model.getPathName() for model in own_models}
+    groups = set().union(*map(groups_of, own_models))
     for model in collision_models(root):
         common = groups & groups_of(model)
         if common and model.getPathName() not in paths:
@@ -177,27 +178,27 @@ def _common_groups(root: Any, body: Body) -> Iterator[str]:
 
 
 def _on_soft_springs(root: Any, body: Body) -> Iterator[str]:
-    """Springs to a body that its weight stretches beyond the scene; the embedded runtime knows."""
+    """Warn of springs that the weight of a body stretches beyond the scene, if embedded."""
     total = sum(float(mass.totalMass.value) for mass in body.masses if mass.findData("totalMass"))
-    for entry in (entry for node in nodes_of(root) for entry in node.objects):
-        ends = [attributes_of(entry).get(name) for name in ("first", "second")]
-        if entry.getClassName() != "SpringForceField" or body.state not in ends:
+    for component in (component for node in nodes_of(root) for component in node.objects):
+        ends = [attributes_of(component).get(name) for name in ("first", "second")]
+        if component.getClassName() != "SpringForceField" or body.state not in ends:
             continue
-        stiffness, weight = float(np.sum(entry.springs().stiffness)), total * gravity_of(root)
+        stiffness, weight = float(np.sum(component.springs().stiffness)), total * gravity_of(root)
         if weight > stiffness * box_size(root):
             yield (
-                f"Its weight of {weight:.3g} stretches {at(entry)}, whose stiffnesses are "
+                f"Its weight of {weight:.3g} stretches {at(component)}, whose stiffnesses are "
                 f"{stiffness:.3g} in sum: is its mass, or they, in another unit?"
             )
 
 
 def _nothing_below(root: Any, body: Body) -> Iterator[str]:
-    """Collision models of others, of which none is below a body, as gravity goes."""
+    """Warn that no collision model of other bodies is below a body."""
     gravity = np.asarray(root.gravity.value, dtype=float)
-    own = {model.getContext().getPathName() for model in collision_models(body.node)}
+    own_paths = {model.getContext().getPathName() for model in collision_models(body.node)}
     nodes = [model.getContext() for model in collision_models(root)]
-    boxes = [box_of(node) for node in nodes if node.getPathName() not in own]
-    if not (own and boxes and gravity.any()):
+    boxes = [box_of(node) for node in nodes if node.getPathName() not in own_paths]
+    if not (own_paths and boxes and gravity.any()):
         return
     (low, high), axis = box_of(body.node), int(np.argmax(np.abs(gravity)))
     is_apart = np.array([np.maximum(box[0] - high, low - box[1]) > 0.0 for box in boxes])
@@ -211,17 +212,17 @@ def _nothing_below(root: Any, body: Body) -> Iterator[str]:
 
 
 def floor_fault(models: Sequence[Any], body: Body, fallen: Sequence[Body]) -> str:
-    """Return why no surface held a body: a floor that falls along, or is uneven; else ''."""
+    """Return a sentence on a floor that falls along, or is uneven, else ''."""
     still = [model for model in models if not model.simulated.value]
-    own = collision_models(body.node)
-    floor = max(fallen, key=lambda entry: entry.size, default=body)
-    if own and not still and floor.size > body.size and collision_models(floor.node):
+    own_models = collision_models(body.node)
+    floor = max(fallen, key=lambda fallen_body: fallen_body.size, default=body)
+    if own_models and not still and floor.size > body.size and collision_models(floor.node):
         return (
             f"'{floor.node.getPathName()}' fell along, for nothing holds it. If it is the floor, "
             "leave out its solver and mass, and give its collision models moving=False and "
             "simulated=False."
         )
-    return uneven_surface([*own, *still])
+    return uneven_surface([*own_models, *still])
 
 
 def uneven_surface(models: Sequence[Any]) -> str:
@@ -261,11 +262,11 @@ def _is_base_turned(model: Any, x: np.ndarray, skin: Any) -> bool:
 
 
 def without_lines(root: Any) -> str:
-    """Name surfaces of triangles alone, whose seams points pass under LocalMinDistance; else ''."""
-    if not any(entry.getClassName() == "LocalMinDistance" for entry in root.objects):
+    """Return a sentence on a surface without lines, whose seams points pass, else ''."""
+    if not any(component.getClassName() == "LocalMinDistance" for component in root.objects):
         return ""
     for node in nodes_of(root):
-        kinds = {entry.getClassName(): entry for entry in node.objects}
+        kinds = {component.getClassName(): component for component in node.objects}
         triangles = kinds.get("TriangleCollisionModel")
         if triangles is not None and "LineCollisionModel" not in kinds:
             return (

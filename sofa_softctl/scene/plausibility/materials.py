@@ -38,9 +38,9 @@ def material_warnings(bodies: Sequence[Body], units: Units | None) -> list[Start
 
 def _implausible_values(body: Body, units: Units) -> Iterator[StartWarning]:
     """Warn about a density or modulus that no material has."""
-    for field in body.having("youngModulus"):
+    for field in body.with_data("youngModulus"):
         modulus = float(np.max(np.abs(field.youngModulus.value), initial=0.0))
-        if text := beyond(modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"):
+        if text := excess(modulus, units.in_si("pressure"), MODULI, units.symbol("pressure"), "Pa"):
             yield StartWarning(field, f"{at(field)} has youngModulus={modulus:g}: {text}")
     volume = body.volume
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]
@@ -48,7 +48,7 @@ def _implausible_values(body: Body, units: Units) -> Iterator[StartWarning]:
         density = float(masses[0].totalMass.value) / volume
         si = units.in_si("mass") / units.in_si("length") ** 3
         unit = f"{units.mass}/{units.length}^3"
-        if density > 0.0 and (text := beyond(density, si, DENSITIES, unit, "kg/m^3")):
+        if density > 0.0 and (text := excess(density, si, DENSITIES, unit, "kg/m^3")):
             yield StartWarning(
                 masses[0],
                 f"{at(masses[0])} has totalMass={float(masses[0].totalMass.value):g}, a density of "
@@ -56,7 +56,7 @@ def _implausible_values(body: Body, units: Units) -> Iterator[StartWarning]:
             )
 
 
-def beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_unit: str) -> str:
+def excess(value: float, si: float, limits: tuple[float, float], unit: str, si_unit: str) -> str:
     """Return a sentence if a positive value is beyond the limits in SI units, else ''."""
     if value <= 0.0 or limits[0] <= value * si <= limits[1]:
         return ""
@@ -68,7 +68,7 @@ def beyond(value: float, si: float, limits: tuple[float, float], unit: str, si_u
 
 def _moduli(body: Body) -> list[StartWarning]:
     warnings = []
-    for field in body.having("youngModulus"):
+    for field in body.with_data("youngModulus"):
         values = np.ravel(np.asarray(field.youngModulus.value, dtype=float))
         bad = np.flatnonzero(~(values > 0.0))
         if len(bad):
@@ -101,7 +101,7 @@ def _masses(body: Body) -> list[StartWarning]:
 
 
 def _massless_nodes(body: Body) -> Iterator[StartWarning]:
-    """Nodes of elements that no mass covers, though each of the masses has a part."""
+    """Warn of nodes of elements that none of several partial masses covers."""
     path = body.node.getPathName()
     masses = [mass for mass in body.masses if mass.getContext().getPathName() == path]
     parts = [mass.findData("indices") for mass in masses]
@@ -121,7 +121,7 @@ def _massless_nodes(body: Body) -> Iterator[StartWarning]:
 
 
 def _without_material(body: Body) -> Iterator[StartWarning]:
-    """Elements with mass that nothing gives a stiffness."""
+    """Warn of elements with mass and without stiffness."""
     kinds = [component.getClassName() for component in body.entries]
     if not len(body.elements) or body.elastic or not body.masses:
         return
@@ -154,7 +154,7 @@ def _mesh_faults(body: Body) -> Iterator[StartWarning]:
 
 
 def _left_out(body: Body) -> Iterator[str]:
-    """Points after the last one that an element uses, of which a state gets none, as in SOFA."""
+    """Warn of points after the last one that an element uses; states omit them, as in SOFA."""
     data = body.topology.findData("position")
     count = 0 if data is None else len(data.value)
     if count > body.count > int(body.elements.max()):

@@ -14,12 +14,12 @@ from sofa_softctl.units import Units
 
 RADIANS_TOLERANCE = 1e-3
 """Relative difference from a part of a turn in radians that rounding explains, as of 1.57 [-]."""
-LOCKING = 0.49
+LOCKING_RATIO_MIN = 0.49
 """Poisson's ratio above which linear tetrahedra lock [-]."""
 BULK_RATIO_MIN = 0.01
 """Second modulus of a hyperelastic material by the first, below which it is Poisson's ratio [-]."""
 SPHERE_RATIO_MAX = 10.0
-"""Half size of a body by the radius of its one sphere, from which on the radius is no body's."""
+"""Half size of a body by the radius of its one sphere, above which the radius is wrong [-]."""
 USE_REST = (
     "SpringForceField",
     "RestShapeSpringsForceField",
@@ -34,24 +34,24 @@ USE_REST = (
 def misread_warnings(root: Any, units: Units | None) -> list[StartWarning]:
     """Warn of angles in another unit, defaults, Poisson's ratios, friction, rest positions."""
     checks = (_angles, _turns, _poisson, _hyperelastic, _sphere, _friction, _rest)
-    entries = [component for node in nodes_of(root) for component in node.objects]
+    components = [component for node in nodes_of(root) for component in node.objects]
     warnings = [
         StartWarning(component, f"{at(component)} {text}")
-        for component in entries
+        for component in components
         for check in checks
         for text in check(component)
     ]
     if units is not None:
         warnings += [
             StartWarning(component, f"{at(component)} {text}")
-            for component in entries
+            for component in components
             for text in _default_modulus(component)
         ]
     return warnings
 
 
 def _angles(component: Any) -> Iterator[str]:
-    """Angles of a mesh in radians."""
+    """Warn of angles of a mesh in radians."""
     if not component.getClassName().endswith(("Loader", "MechanicalObject", "OglModel")):
         return
     for name in ("rotation", "rotation2"):
@@ -59,8 +59,8 @@ def _angles(component: Any) -> Iterator[str]:
         values = [] if data is None else [abs(float(v)) for v in np.ravel(data.value) if v]
         if values and all(_is_part_of_turn(value) for value in values):
             yield (
-                f"has {name}={_plain(data.value)}, which are parts of a turn in radians, and "
-                f"degrees are expected: give {_plain(np.degrees(data.value).round())}."
+                f"has {name}={_digits(data.value)}, which are parts of a turn in radians, and "
+                f"degrees are expected: give {_digits(np.degrees(data.value).round())}."
             )
 
 
@@ -71,7 +71,7 @@ def _is_part_of_turn(angle: float) -> bool:
 
 
 def _turns(component: Any) -> Iterator[str]:
-    """Turns of a movement in degrees."""
+    """Warn of turns of a movement in degrees."""
     if not component.getClassName().startswith("LinearMovement"):
         return
     movements = np.asarray(component.movements.value, dtype=float)
@@ -90,7 +90,7 @@ def _default_modulus(component: Any) -> Iterator[str]:
         return
     if not (data.isSet() or data.getParent() is not None):
         value = np.ravel(data.value)[:1]
-        yield f"has no youngModulus and takes the default, {_plain(value)}: give the material's."
+        yield f"has no youngModulus and takes the default, {_digits(value)}: give the material's."
 
 
 def _poisson(component: Any) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _poisson(component: Any) -> Iterator[str]:
     if data is None or not component.getClassName().startswith(("Tetrahedr", "FastTetrahedr")):
         return
     largest = float(np.max(data.value, initial=0.0))
-    if LOCKING < largest < 0.5:
+    if LOCKING_RATIO_MIN < largest < 0.5:
         yield (
             f"has poissonRatio={largest:g}, at which linear tetrahedra lock: the body is far "
             "stiffer than its material. Give 0.45 to 0.49."
@@ -114,14 +114,14 @@ def _hyperelastic(component: Any) -> Iterator[str]:
         e, nu = values
         shear, first = e / (2.0 + 2.0 * nu), e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
         yield (
-            f"has ParameterSet={_plain(values)}, and the second number looks like Poisson's ratio "
+            f"has ParameterSet={_digits(values)}, and the second number looks like Poisson's ratio "
             f"where {material.value} has Lame's parameters mu and lambda: of these they would be "
             f"{shear:.6g} {first:.6g}."
         )
 
 
 def _sphere(component: Any) -> Iterator[str]:
-    """The default radius of the one sphere of a far larger body."""
+    """Warn of the default radius of the one sphere of a far larger body."""
     if component.getClassName() != "SphereCollisionModel" or component.radius.isSet():
         return
     state = own_state(component.getContext())
@@ -163,13 +163,13 @@ def _rest(component: Any) -> Iterator[str]:
 def _friction(component: Any) -> Iterator[str]:
     if component.getClassName() != "CollisionResponse":
         return
-    given = str(component.responseParams.value)
-    if "mu=" in given and str(component.response.value).startswith("Penalit"):
+    parameters = str(component.responseParams.value)
+    if "mu=" in parameters and str(component.response.value).startswith("Penalit"):
         yield (
-            f"has responseParams='{given}', and contacts by penalty have no friction: use "
+            f"has responseParams='{parameters}', and contacts by penalty have no friction: use "
             "response='FrictionContactConstraint'."
         )
 
 
-def _plain(values: Any) -> str:
+def _digits(values: Any) -> str:
     return " ".join(f"{value:g}" for value in np.ravel(values))

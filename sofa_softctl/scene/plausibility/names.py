@@ -33,7 +33,7 @@ _OLD_HANDLERS = {
     "onMouseMove": "onMouseEvent",
     "onScriptEvent": "onPythonScriptEvent",
 }
-"""Methods of SofaPython, which controllers for Python 2 had, and those of SofaPython3."""
+"""Methods of controllers in SofaPython, for Python 2, and in SofaPython3."""
 
 
 def name_warnings(root: Any) -> list[StartWarning]:
@@ -42,7 +42,7 @@ def name_warnings(root: Any) -> list[StartWarning]:
     return [
         StartWarning(controller, text)
         for controller in controllers
-        for check in (_uncalled, *([] if _is_ours(controller) else (_lost_copies, _long_keys)))
+        for check in (_dead_code, *([] if _is_ours(controller) else (_lost_copies, _long_keys)))
         for text in check(controller)
     ]
 
@@ -57,8 +57,8 @@ def unread_parameters(create: Callable[..., Any], names: Iterable[str]) -> list[
         if "LOAD" in instruction.opname or "CELL" in instruction.opname:
             value = instruction.argval  # of Python 3.13 also two names in one
             read.update(value if isinstance(value, tuple) else [value])
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return [name for name in names if name in own and name not in read]
+    own_names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [name for name in names if name in own_names and name not in read]
 
 
 def unused_warnings(
@@ -113,7 +113,7 @@ def _is_ours(controller: Any) -> bool:
     return type(controller).__module__.startswith("sofa_softctl")
 
 
-def _uncalled(controller: Any) -> Iterator[str]:
+def _dead_code(controller: Any) -> Iterator[str]:
     plain = find_backend().Sofa.Core.Controller
     heard = [
         name
@@ -128,7 +128,7 @@ def _uncalled(controller: Any) -> Iterator[str]:
     for kind in type(controller).__mro__:
         if kind is plain or kind.__module__.startswith("sofa_softctl"):
             return
-        yield from _replaced(controller, kind)
+        yield from _replaced_methods(controller, kind)
         for name, method in vars(kind).items():
             if re.match("on_?[A-Z]", name) and name not in _HANDLERS and inspect.isfunction(method):
                 if not _is_mentioned(kind, name):
@@ -143,13 +143,13 @@ def _uncalled(controller: Any) -> Iterator[str]:
                     )
 
 
-def _replaced(controller: Any, kind: type) -> Iterator[str]:
-    """Methods of this package's controllers that a class replaces, and does not call."""
+def _replaced_methods(controller: Any, kind: type) -> Iterator[str]:
+    """Warn of methods of this package's controllers that a class replaces, and does not call."""
     plain = find_backend().Sofa.Core.Controller
     base = next((k for k in kind.__mro__ if k.__module__.startswith("sofa_softctl")), plain)
     for name in _HANDLERS:
-        replaced, method = getattr(base, name, None), vars(kind).get(name)
-        if replaced is getattr(plain, name, None) or not inspect.isfunction(method):
+        base_method, method = getattr(base, name, None), vars(kind).get(name)
+        if base_method is getattr(plain, name, None) or not inspect.isfunction(method):
             continue
         if name not in inspect.unwrap(method).__code__.co_names:
             yield (
@@ -159,7 +159,7 @@ def _replaced(controller: Any, kind: type) -> Iterator[str]:
 
 
 def _lost_copies(controller: Any) -> Iterator[str]:
-    """Copies of Data that a method changes and never uses, and views that it replaces."""
+    """Warn of copies of Data that a method changes and never uses, and views that it replaces."""
     for name, method in vars(type(controller)).items():
         if not inspect.isfunction(method) or name.startswith("__"):
             continue
@@ -184,7 +184,7 @@ def _lost_copies(controller: Any) -> Iterator[str]:
 
 
 def _long_keys(controller: Any) -> Iterator[str]:
-    """Texts of several characters with which a method compares the key of an event."""
+    """Warn of methods that compare the key of an event with several characters."""
     try:
         source = inspect.getsource(vars(type(controller)).get("onKeypressedEvent"))
     except (OSError, TypeError):
@@ -200,7 +200,7 @@ def _long_keys(controller: Any) -> Iterator[str]:
 
 
 def _is_mentioned(kind: type, name: str) -> bool:
-    """Return True if the code beside a class calls its method, or hands it on."""
+    """Return True if the module of a class calls its method, or passes it on."""
     try:
         text = inspect.getsource(sys.modules[kind.__module__])
     except (KeyError, OSError, TypeError):

@@ -13,34 +13,34 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 
 def output_warnings(root: Any) -> list[StartWarning]:
     """Warn of monitors of nothing, exporters of no step, and of points that stay."""
-    entries = [entry for node in nodes_of(root) for entry in node.objects]
+    components = [writer for node in nodes_of(root) for writer in node.objects]
     is_scripted = bool(controllers_of(find_backend().Sofa, root))  # which may write by itself
     return [
-        StartWarning(entry, f"{at(entry)} {text}")
-        for entry in entries
-        for text in (*([] if is_scripted else _of_nothing(entry)), *_of_mesh(entry))
+        StartWarning(writer, f"{at(writer)} {text}")
+        for writer in components
+        for text in (*([] if is_scripted else _of_nothing(writer)), *_of_mesh(writer))
     ]
 
 
-def _of_nothing(entry: Any) -> Iterator[str]:
-    kind = entry.getClassName()
-    if kind == "Monitor" and entry.fileName.isSet():
-        exports = (entry.ExportPositions, entry.ExportVelocities, entry.ExportForces)
+def _of_nothing(writer: Any) -> Iterator[str]:
+    kind = writer.getClassName()
+    if kind == "Monitor" and writer.fileName.isSet():
+        exports = (writer.ExportPositions, writer.ExportVelocities, writer.ExportForces)
         if not any(data.value for data in exports):
             yield "writes nothing: give ExportPositions=True, or that of velocities or forces."
-    elif kind.endswith("Exporter") and (every := entry.findData("exportEveryNumberOfSteps")):
-        if entry.enable.value and not (
-            every.value or entry.exportAtBegin.value or entry.exportAtEnd.value
+    elif kind.endswith("Exporter") and (interval := writer.findData("exportEveryNumberOfSteps")):
+        if writer.enable.value and not (
+            interval.value or writer.exportAtBegin.value or writer.exportAtEnd.value
         ):
             yield "writes no file: give exportEveryNumberOfSteps, or exportAtEnd=True."
 
 
-def _of_mesh(entry: Any) -> Iterator[str]:
-    position = entry.findData("position") if entry.getClassName().endswith("Exporter") else None
+def _of_mesh(writer: Any) -> Iterator[str]:
+    position = writer.findData("position") if writer.getClassName().endswith("Exporter") else None
     source = None if position is None else position.getParent()
-    owner, node = None if source is None else source.getOwner(), entry.getContext()
-    if position is not None and entry.getClassName() == "STLExporter" and not position.isSet():
-        kinds = {entry.getClassName(): entry for entry in node.objects}
+    owner, node = None if source is None else source.getOwner(), writer.getContext()
+    if position is not None and writer.getClassName() == "STLExporter" and not position.isSet():
+        kinds = {item.getClassName(): item for item in node.objects}
         names = [] if "OglModel" in kinds else [kind for kind in kinds if "Topology" in kind]
         owner = kinds[names[0]] if names else None
     state = own_state(node)

@@ -15,13 +15,13 @@ from sofa_softctl.runtime.mesh.skin import measure_skin
 from sofa_softctl.scene.graph.nodes import nodes_of
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, is_followed, point
 from sofa_softctl.scene.plausibility.holding import HOLDS_NOTHING
-from sofa_softctl.scene.plausibility.materials import DENSITIES, beyond
+from sofa_softctl.scene.plausibility.materials import DENSITIES, excess
 from sofa_softctl.scene.plausibility.places.surfaces import triangles_of
 from sofa_softctl.units import Units
 
 INERTIA_RATIO_MAX = 10.0
-"""Moment of inertia by that of the body's shape, or the other way round, above which it is not its
-own; that of a thin shell is 2.5 times that of a solid of its mass [-]."""
+"""Moment of inertia by the moment of the body's shape, or the inverse, above which it is wrong [-].
+A thin shell has 2.5 times the moment of a solid of its mass."""
 TRIANGLE_TOLERANCE = 0.01
 """Excess of the largest principal moment over the sum of the others, by it, that rounding explains.
 """
@@ -72,7 +72,7 @@ def _of_body(body: Body, rigid: Sequence[Body], units: Units | None) -> Iterator
 
 
 def _idle_frames(body: Body) -> Iterator[StartWarning]:
-    """Frames that nothing but springs and masses knows, where all points hang on the first."""
+    """Warn of frames without use, as all points hang on the first one."""
     kinds = {component.getClassName() for component in body.node.objects}
     mappings = [m for n in nodes_of(body.node)[1:] if (m := n.getMechanicalMapping()) is not None]
     if body.count < 2 or not mappings or not all(map(_USES_FRAME.fullmatch, kinds)):
@@ -92,7 +92,7 @@ def _idle_frames(body: Body) -> Iterator[StartWarning]:
 
 
 def _surfaces(body: Body) -> Iterator[RigidSurface]:
-    """The surfaces that follow a body."""
+    """Yield the surfaces that follow a body."""
     for node in nodes_of(body.node):
         mapping = node.getMechanicalMapping()
         if mapping is None or mapping.getClassName() != "RigidMapping":
@@ -133,7 +133,7 @@ def _leaves_free(component: Any) -> bool:
 
 
 def _in_other_axes(body: Body, surface: RigidSurface) -> Iterator[StartWarning]:
-    """Points in the world's axes that were taken for those of the body, or the other way round."""
+    """Warn of points that are taken in the axes of the body instead of the world, or vice versa."""
     mapping = surface.mapping
     bodies = np.ravel(mapping.rigidIndexPerPoint.value)
     index = int(mapping.index.value)
@@ -145,14 +145,14 @@ def _in_other_axes(body: Body, surface: RigidSurface) -> Iterator[StartWarning]:
     x = surface.x @ rotation.T + centre if is_global else (surface.x - centre) @ rotation
     if _contains(surface.x) or not _contains(x):
         return
-    given, meant = ("the world's", "the body's") if is_global else ("the body's", "the world's")
+    axes, fitting = ("the world's", "the body's") if is_global else ("the body's", "the world's")
     remedy = "Leave globalToLocalCoords out" if is_global else "Give globalToLocalCoords=True"
     low, high = surface.x.min(axis=0), surface.x.max(axis=0)
     yield StartWarning(
         mapping,
         f"{at(mapping)}: the centre of body {index} of '{body.node.getPathName()}' lies outside "
         f"its surface, which reaches from {point(low)} to {point(high)} in the axes of the body: "
-        f"its points are taken in {given} axes, and would fit in {meant}. {remedy}.",
+        f"its points are taken in {axes} axes, and would fit in {fitting}. {remedy}.",
     )
 
 
@@ -169,7 +169,7 @@ def _matrix(quaternion: np.ndarray) -> np.ndarray:
 
 
 def _scalar_first(body: Body, rigid: Sequence[Body]) -> Iterator[StartWarning]:
-    """A turn that is less, and about another axis, if the first of its numbers is w."""
+    """Warn of a quaternion that is a smaller rotation if its first number is w."""
     turns = np.asarray(body.state.position.value, dtype=float)[:, 3:]
     size = np.abs(turns)
     low, high = SCALAR_FIRST
@@ -199,11 +199,11 @@ def _rigid_mass(mass: Any) -> RigidMass | None:
 
 
 def _impossible(mass: Any) -> Iterator[StartWarning]:
-    """Principal moments that no distribution of mass has."""
-    own = _rigid_mass(mass)
-    if own is None:
+    """Warn of principal moments that no distribution of mass has."""
+    rigid = _rigid_mass(mass)
+    if rigid is None:
         return
-    matrix = np.reshape(own.inertia, (3, 3))
+    matrix = np.reshape(rigid.inertia, (3, 3))
     smallest, middle, largest = np.linalg.eigvalsh(0.5 * (matrix + matrix.T))
     if largest - smallest - middle <= TRIANGLE_TOLERANCE * largest:
         return
@@ -217,23 +217,23 @@ def _impossible(mass: Any) -> Iterator[StartWarning]:
 
 def _inertia(mass: Any, surface: RigidSurface) -> Iterator[StartWarning]:
     """Warn of an inertia far from the inertia of the body's shape."""
-    own = _rigid_mass(mass)
+    rigid = _rigid_mass(mass)
     expected = float(np.trace(surface.inertia))
-    if own is None or not expected > 0.0:
+    if rigid is None or not expected > 0.0:
         return
-    given = own.inertia[0] + own.inertia[4] + own.inertia[8]
-    if 1.0 / INERTIA_RATIO_MAX <= given / expected <= INERTIA_RATIO_MAX:
+    moments = rigid.inertia[0] + rigid.inertia[4] + rigid.inertia[8]
+    if 1.0 / INERTIA_RATIO_MAX <= moments / expected <= INERTIA_RATIO_MAX:
         return
     diagonal = " ".join(f"{value:.3g}" for value in np.diag(surface.inertia))
-    why = "without a matrix it is that of 1 1 1" if given == 3.0 else "is it in other units"
-    if own.mass != 1.0 and given != 3.0 and _is_alike(given, own.mass * expected):
-        why = "it is by mass: do not multiply it by the mass"
+    reason = "without a matrix it is that of 1 1 1" if moments == 3.0 else "is it in other units"
+    if rigid.mass != 1.0 and moments != 3.0 and _is_alike(moments, rigid.mass * expected):
+        reason = "it is by mass: do not multiply it by the mass"
     yield StartWarning(
         mass,
-        f"{at(mass)}: the moments of inertia by mass of its vertexMass are {own.inertia[0]:.3g} "
-        f"{own.inertia[4]:.3g} {own.inertia[8]:.3g} [length^2], and those of the surface that it "
-        f"carries {diagonal}: it turns {'too fast' if given < expected else 'too slowly'} "
-        f"({why}). Give vertexMass='{own.mass:g} {surface.volume:.4g} [...]' with them.",
+        f"{at(mass)}: the moments of inertia by mass of its vertexMass are {rigid.inertia[0]:.3g} "
+        f"{rigid.inertia[4]:.3g} {rigid.inertia[8]:.3g} [length^2], and those of the surface that "
+        f"it carries {diagonal}: it turns {'too fast' if moments < expected else 'too slowly'} "
+        f"({reason}). Give vertexMass='{rigid.mass:g} {surface.volume:.4g} [...]' with them.",
     )
 
 
@@ -242,15 +242,15 @@ def _is_alike(value: float, expected: float) -> bool:
 
 
 def _density(mass: Any, surface: RigidSurface, units: Units) -> Iterator[StartWarning]:
-    """A mass that no material has in this volume."""
-    own = _rigid_mass(mass)
-    if own is None:
+    """Warn of a mass that no material has in this volume."""
+    rigid = _rigid_mass(mass)
+    if rigid is None:
         return
-    density = own.mass / surface.volume
+    density = rigid.mass / surface.volume
     si = units.in_si("mass") / units.in_si("length") ** 3
-    if text := beyond(density, si, DENSITIES, f"{units.mass}/{units.length}^3", "kg/m^3"):
+    if text := excess(density, si, DENSITIES, f"{units.mass}/{units.length}^3", "kg/m^3"):
         yield StartWarning(
             mass,
-            f"{at(mass)} gives the body a mass of {own.mass:g}, and its surface encloses "
+            f"{at(mass)} gives the body a mass of {rigid.mass:g}, and its surface encloses "
             f"{surface.volume:.4g}, a density of {density:.3g}: {text}",
         )

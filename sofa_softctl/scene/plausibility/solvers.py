@@ -13,7 +13,7 @@ from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at
 from sofa_softctl.units import Units
 
 RESIDUAL_RATIO_MAX = 0.5
-"""Tolerance of conjugate gradients above which hardly an iteration is needed [-]."""
+"""Tolerance of conjugate gradients above which few iterations are done [-]."""
 TOLERANCE_RATIO_MAX = 0.015
 """Tolerance of a constraint solver by the size of the smallest body, above which gaps stay open."""
 DAMPING_MAX = 10.0
@@ -30,50 +30,50 @@ SINGLE = ("CollisionPipeline", "CollisionResponse", "AnimationLoop", "Constraint
 
 
 def solver_warnings(root: Any, bodies: Sequence[Body], units: Units | None) -> list[StartWarning]:
-    """Iterations, tolerances and damping that cancel the problem; doubled masses and materials."""
+    """Warn of useless iterations, tolerances and damping, and of doubled masses and materials."""
     warnings: list[StartWarning] = []
     size = min((body.size for body in bodies if body.size > 0.0), default=0.0) or box_size(root)
     seconds = 1.0 if units is None else units.in_si("time")
     for node in nodes_of(root):
         warnings += _several(node)
-        for entry in node.objects:
-            if text := "; ".join((*_numbers(root, entry, size), *_creep(root, entry, seconds))):
-                warnings.append(StartWarning(entry, f"{at(entry)} {text}."))
-    warnings += [warning for body in bodies for warning in _doubled(body)]
+        for item in node.objects:
+            if text := "; ".join((*_numbers(root, item, size), *_creep(root, item, seconds))):
+                warnings.append(StartWarning(item, f"{at(item)} {text}."))
+    warnings += [warning for body in bodies for warning in _doubles(body)]
     return warnings + [warning for body in bodies for warning in _without_stiffness(body)]
 
 
 def _several(node: Any) -> Iterator[StartWarning]:
-    """Two components in a node of which one counts."""
+    """Warn of two components in a node of which one counts."""
     for ending in SINGLE:
-        same = [entry for entry in node.objects if entry.getClassName().endswith(ending)]
-        if len(same) > 1:
+        pair = [item for item in node.objects if item.getClassName().endswith(ending)]
+        if len(pair) > 1:
             yield StartWarning(
-                same[1],
-                f"{at(same[1])} is beside {same[0].getClassName()} '{same[0].getPathName()}', and "
+                pair[1],
+                f"{at(pair[1])} is beside {pair[0].getClassName()} '{pair[0].getPathName()}', and "
                 "only one of them counts. Leave one out.",
             )
 
 
-def _numbers(root: Any, entry: Any, size: float) -> Iterator[str]:
-    kind = entry.getClassName()
+def _numbers(root: Any, item: Any, size: float) -> Iterator[str]:
+    kind = item.getClassName()
     if kind == "CGLinearSolver":
-        if entry.iterations.value < 2:
-            yield f"stops after iterations={entry.iterations.value}, far from the solution: give 25"
-        if entry.tolerance.value > RESIDUAL_RATIO_MAX:
+        if item.iterations.value < 2:
+            yield f"stops after iterations={item.iterations.value}, far from the solution: give 25"
+        if item.tolerance.value > RESIDUAL_RATIO_MAX:
             yield (
-                f"accepts a residual of tolerance={entry.tolerance.value:g} times the load, so "
+                f"accepts a residual of tolerance={item.tolerance.value:g} times the load, so "
                 "it need not solve: give 1e-9"
             )
-    if entry.findData("maxIterations") is not None and entry.findData("tolerance") is not None:
-        if "ConstraintSolver" in kind and entry.maxIterations.value < 1:
-            yield f"may not iterate (maxIterations={entry.maxIterations.value}): give 1000"
-        if "ConstraintSolver" in kind and entry.tolerance.value > TOLERANCE_RATIO_MAX * size > 0.0:
+    if item.findData("maxIterations") is not None and item.findData("tolerance") is not None:
+        if "ConstraintSolver" in kind and item.maxIterations.value < 1:
+            yield f"may not iterate (maxIterations={item.maxIterations.value}): give 1000"
+        if "ConstraintSolver" in kind and item.tolerance.value > TOLERANCE_RATIO_MAX * size > 0.0:
             yield (
-                f"accepts an error of tolerance={entry.tolerance.value:g}, and the smallest body "
-                f"is {size:.3g} long: constraints need not hold. Give {1e-6 * size:.0e}, say"
+                f"accepts an error of tolerance={item.tolerance.value:g}, and the smallest "
+                f"body is {size:.3g} long: constraints need not hold. Give {1e-6 * size:.0e}, say"
             )
-    for data in entry.getDataFields():
+    for data in item.getDataFields():
         if not data.getName().endswith(NOT_NEGATIVE):
             continue
         numbers = np.asarray(data.value)
@@ -82,7 +82,7 @@ def _numbers(root: Any, entry: Any, size: float) -> Iterator[str]:
                 f"has {data.getName()}={numbers.min():g}, which drives the motion in place of "
                 "resisting it: give 0 or more"
             )
-    damping = entry.findData("rayleighMass")
+    damping = item.findData("rayleighMass")
     if damping is not None and float(damping.value) * float(root.dt.value) > DAMPING_MAX:
         yield (
             f"has rayleighMass={float(damping.value):g}, which takes nearly all velocity away in "
@@ -90,10 +90,10 @@ def _numbers(root: Any, entry: Any, size: float) -> Iterator[str]:
         )
 
 
-def _creep(root: Any, entry: Any, seconds: float) -> Iterator[str]:
-    """Damping by which a body needs rayleighStiffness to come back, whatever its stiffness is."""
-    damping = entry.findData("rayleighStiffness")
-    if damping is None or "OdeSolver" not in entry.getCategories():
+def _creep(root: Any, item: Any, seconds: float) -> Iterator[str]:
+    """Warn of a rayleighStiffness with which a body returns slowly at any stiffness."""
+    damping = item.findData("rayleighStiffness")
+    if damping is None or "OdeSolver" not in item.getCategories():
         return
     time, dt = float(damping.value), float(root.dt.value)
     if time * seconds >= CREEP_TIME_MIN and time >= CREEP_STEPS_MIN * dt:
@@ -104,7 +104,7 @@ def _creep(root: Any, entry: Any, seconds: float) -> Iterator[str]:
 
 
 def _without_stiffness(body: Body) -> Iterator[StartWarning]:
-    """A correction that knows the masses of nodes only, on a body with stiffness."""
+    """Warn of a correction that ignores the stiffness of a body."""
     for correction in body.node.objects if body.elastic and len(body.elements) else ():
         if correction.getClassName() != "UncoupledConstraintCorrection":
             continue
@@ -119,11 +119,11 @@ def _without_stiffness(body: Body) -> Iterator[StartWarning]:
         )
 
 
-def _doubled(body: Body) -> Iterator[StartWarning]:
-    """Two masses on one state, or two materials on the same elements."""
+def _doubles(body: Body) -> Iterator[StartWarning]:
+    """Warn of two masses on one state, or two materials on the same elements."""
     path = body.node.getPathName()
-    masses = [entry for entry in body.masses if entry.getContext().getPathName() == path]
-    carried = [entry for entry in body.masses if entry.getContext().getPathName() != path]
+    masses = [item for item in body.masses if item.getContext().getPathName() == path]
+    carried = [item for item in body.masses if item.getContext().getPathName() != path]
     for first, second in product(masses, carried):
         if _total_mass(first) == _total_mass(second) != 0.0:
             yield StartWarning(
@@ -133,30 +133,29 @@ def _doubled(body: Body) -> Iterator[StartWarning]:
                 f"'{first.getPathName()}' has it already. Leave it out.",
             )
     fields = [e for e in body.node.objects if e.findData("youngModulus") is not None]
-    for entries, what in ((masses, "masses add up"), (fields, "materials add up")):
-        same = [entry for entry in entries[1:] if _acts_on_same(entries[0], entry)]
-        if same:
+    for entries, effect in ((masses, "masses add up"), (fields, "materials add up")):
+        pair = [item for item in entries[1:] if _acts_on_same(entries[0], item)]
+        if pair:
             yield StartWarning(
-                same[0],
-                f"{at(same[0])} acts on what {entries[0].getClassName()} "
-                f"'{entries[0].getPathName()}' acts on already: their {what}. Leave one out.",
+                pair[0],
+                f"{at(pair[0])} acts on what {entries[0].getClassName()} "
+                f"'{entries[0].getPathName()}' acts on already: their {effect}. Leave one out.",
             )
 
 
-def _total_mass(entry: Any) -> float:
-    """Return the mass that a component gives, 0 if it does not say."""
-    total = entry.findData("totalMass")
+def _total_mass(item: Any) -> float:
+    total = item.findData("totalMass")
     return 0.0 if total is None else float(total.value)
 
 
 def _acts_on_same(first: Any, second: Any) -> bool:
     """Return True if two components are masses, or materials of one element, on one topology."""
-    kinds = [entry.getClassName() for entry in (first, second)]
+    kinds = [item.getClassName() for item in (first, second)]
     masses = all(kind.endswith("Mass") for kind in kinds)
     cells = any(all(cell in kind for kind in kinds) for cell in ("Tetrahedr", "Hexahedr"))
     if not (masses or cells or kinds[0] == kinds[1]):
         return False
-    links = [entry.findLink("topology") for entry in (first, second)]
+    links = [item.findLink("topology") for item in (first, second)]
     linked = [link.getLinkedBase() if link is not None else None for link in links]
-    paths = {entry.getPathName() for entry in linked if entry is not None}
+    paths = {item.getPathName() for item in linked if item is not None}
     return len(paths) < 2

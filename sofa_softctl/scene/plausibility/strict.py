@@ -19,24 +19,24 @@ ERRORS = ("Warning", "Deprecated", "Error", "Fatal")
 
 @contextmanager
 def strict_sessions(strict: bool = True) -> Iterator[None]:
-    """Within it, a `Session` is strict, unless it says otherwise; `softctl COMMAND --strict`."""
-    before = _DEFAULT.set(strict)
+    """Make sessions strict by default within the block; `softctl COMMAND --strict`."""
+    token = _DEFAULT.set(strict)
     try:
         yield
     finally:
-        _DEFAULT.reset(before)
+        _DEFAULT.reset(token)
 
 
 def set_strict(strict: bool) -> None:
-    """The same for as long as the process lives."""
+    """Make sessions strict, or not, by default for the rest of the process."""
     _DEFAULT.set(strict)
 
 
 @contextmanager
 def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
-    """Raise what is warned of within it.
+    """Raise the warnings of the block as one error.
 
-    What the embedded runtime complains of, such as an unknown Data, raises at once. The rest
+    Complaints of the embedded runtime, such as an unknown Data, raise immediately. The rest
     becomes one error, at the end: every message of `Sofa.msg_warning`, msg_deprecated and
     msg_error, whoever sends it, and Python's warnings. Nothing is printed besides, except by SOFA.
 
@@ -50,29 +50,29 @@ def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
     if not (_DEFAULT.get() if strict is None else strict):
         yield
         return
-    found: list[str] = []
+    texts: list[str] = []
 
     class Collector(Sofa.Helper.MessageHandler):  # type: ignore[misc, name-defined]
         def process(self, message: dict[str, Any]) -> None:
             if message["type"] in ERRORS:
                 component = message["component"]
                 sender = message["sender"] if component is None else component.getPathName()
-                found.append(f"[{sender}] {message['message']}" if sender else message["message"])
+                texts.append(f"[{sender}] {message['message']}" if sender else message["message"])
 
     with ExitStack() as stack:
         stack.enter_context(warnings_as_errors())
         stack.enter_context(Collector())
-        stack.enter_context(_unlogged())
+        stack.enter_context(_hide_runtime_warnings())
         python = stack.enter_context(warnings.catch_warnings(record=True))
         yield
-    found += [f"{entry.filename}:{entry.lineno}: {entry.message}" for entry in python]
-    if found:
-        raise SceneError("\n".join(found))
+    texts += [f"{w.filename}:{w.lineno}: {w.message}" for w in python]
+    if texts:
+        raise SceneError("\n".join(texts))
 
 
 @contextmanager
-def _unlogged() -> Iterator[None]:
-    """Without the log of the embedded runtime's warnings."""
+def _hide_runtime_warnings() -> Iterator[None]:
+    """Hide the log of the embedded runtime's warnings."""
     log = logging.getLogger("sofa_softctl")
     log.addFilter(_is_harmless)
     try:
@@ -85,24 +85,24 @@ def _is_harmless(record: logging.LogRecord) -> bool:
     return record.levelno < logging.WARNING
 
 
-MOST = 10
-"""Warnings that are printed; of the others their number."""
+PRINTED_WARNINGS_MAX = 10
+"""Maximum number of printed warnings."""
 
 
 @contextmanager
 def gathered_warnings(hint: str) -> Iterator[None]:
-    """Within it, the log of the runtime's warnings waits; then each is printed once, the first ten.
+    """Print each warning of the runtime in the block once at its end, the first ten of them.
 
     Args:
         hint: Advice for listing the remaining warnings.
     """
     log = logging.getLogger("sofa_softctl")
-    found: dict[str, logging.LogRecord] = {}
+    records: dict[str, logging.LogRecord] = {}
 
     def wait(record: logging.LogRecord) -> bool:
         if record.levelno != logging.WARNING:
             return True
-        found.setdefault(record.getMessage(), record)
+        records.setdefault(record.getMessage(), record)
         return False
 
     log.addFilter(wait)
@@ -110,7 +110,7 @@ def gathered_warnings(hint: str) -> Iterator[None]:
         yield
     finally:
         log.removeFilter(wait)
-        for record in list(found.values())[:MOST]:
+        for record in list(records.values())[:PRINTED_WARNINGS_MAX]:
             log.handle(record)
-        if len(found) > MOST:
-            log.warning("... and %d more warnings: %s", len(found) - MOST, hint)
+        if len(records) > PRINTED_WARNINGS_MAX:
+            log.warning("... and %d more warnings: %s", len(records) - PRINTED_WARNINGS_MAX, hint)

@@ -23,7 +23,7 @@ from sofa_softctl.scene.plausibility.leaving import (
     pushed_without_mass,
     without_lines,
 )
-from sofa_softctl.scene.watch.watched import Watched
+from sofa_softctl.scene.watch.watched import SceneWatch
 from sofa_softctl.units import Units
 
 
@@ -134,7 +134,7 @@ class Condition:
         """Clear the observations; sizes and positions of the start remain the reference."""
         self._bodies = [replace(watched, time=time) for watched in self._start]
         bodies = [watched.body for watched in self._start]
-        self.watched = Watched(self._root, self._units, self._settings, bodies, self._duration)
+        self.watched = SceneWatch(self._root, self._units, self._settings, bodies, self._duration)
         self._steps = 0
 
     def step(self, time: float) -> None:

@@ -105,7 +105,6 @@ class Session:
         self._recording_seconds = 0.0  # of recordings that have ended
 
     def _load(self, scene: str | Path | Callable[..., Any]) -> None:
-        """Build the graph."""
         file = None if callable(scene) else load_scene(scene)
         create: Any = scene if file is None else file.create
         self._create = create

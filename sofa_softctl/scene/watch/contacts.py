@@ -67,7 +67,7 @@ class WatchedContacts:
                     "are looked for where it was at the start. Leave moving=False out."
                 )
                 return
-        sunk = max(self.pipeline.sunk_bodies(), key=lambda entry: entry.depth, default=None)
+        sunk = max(self.pipeline.sunk_bodies(), key=lambda item: item.depth, default=None)
         if sunk is not None and sunk.depth > DEPTH_MAX * self.size:
             models = [*collision_models(sunk.model.getContext()), sunk.around]
             yield (

@@ -116,8 +116,8 @@ def _ask_for_dt(drive: Drive) -> str:
 
 
 def _swelling_fault(drive: Drive) -> str:
-    """Return a sentence if a pressure that the material hardly bears blows a chamber up."""
-    value, growth = drive.value_max, drive.measured / (drive.at_rest or np.inf)
+    """Return a sentence if a pressure above the strength of the material inflates a chamber."""
+    value, growth = drive.value_max, drive.travel / (drive.at_rest or np.inf)
     bearable, factor = drive.settings.swelling_ratio * stiffness_of(drive.component), drive.factor()
     if drive.kind.quantity != "pressure" or not drive.is_effort or not factor:
         return ""
@@ -150,9 +150,9 @@ def _faint_fault(drive: Drive) -> str:
     if drive.kind.quantity == "force":
         length = body_size(drive.component.getContext())
         visible = modulus * section_of(drive.component) ** 1.5 / (3.0 * length)
-        is_moved = drive.measured > 1e-3 * drive.at_rest
+        is_moved = drive.travel > 1e-3 * drive.at_rest
     else:
-        visible, is_moved = modulus, abs(drive.measured) > 0.01 * drive.at_rest
+        visible, is_moved = modulus, abs(drive.travel) > 0.01 * drive.at_rest
     if not factor or is_moved or not value / factor < drive.kind.faint_ratio * visible:
         return ""
     return (
@@ -170,16 +170,16 @@ def _runaway_fault(drive: Drive) -> str:
     still = (abs(end[-1]) - abs(end[0])) / (len(end) - 1)
     is_rising = drive.rising_steps >= drive.settings.rising_fraction_min * (drive.steps - 1)
     imposed = 0.0 if drive.is_effort else max(-end[-1], 0.0)  # slack, so that nothing grows
-    growth = max(abs(drive.measured), imposed)
+    growth = max(abs(drive.travel), imposed)
     if not (is_rising and still > 0.5 * mean) or growth < drive.kind.growth_max * drive.at_rest:
         return ""
     value = drive.effort_text(end[-1]) if drive.is_effort else f"{end[-1]:.4g}"
     verb = "rose" if end[-1] > 0.0 else "fell"
     return (
         f"{drive.name}: its value {verb} in {drive.rising_steps} of {drive.steps} steps, to "
-        f"{value}, and still does, with a {drive.kind.displacement} of {drive.measured:.3g} where "
-        f"{drive.at_rest:.4g} are there at rest. If a feedback computes it: is its sign right, "
-        "and does it read a position that changes?"
+        f"{value}, and still does, with a {drive.kind.displacement} of "
+        f"{drive.travel:.3g} where {drive.at_rest:.4g} are there at rest. If a feedback "
+        "computes it: is its sign right, and does it read a position that changes?"
     )
 
 
@@ -248,7 +248,7 @@ def _suction_fault(drive: Drive) -> str:
     limit = drive.component.findData(limit_name)
     is_meant = limit.isSet() and float(limit.value) < 0.0
     is_pump = drive.kind.quantity == "pressure" and drive.is_effort
-    if not is_pump or is_meant or drive.value_max or not drive.measured < 0.0 > drive.value_min:
+    if not is_pump or is_meant or drive.value_max or not drive.travel < 0.0 > drive.value_min:
         return ""
     return (
         f"{drive.name}: its pressure was never positive, and down to "

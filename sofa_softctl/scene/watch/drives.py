@@ -142,7 +142,7 @@ class Drive:
         return fed.get(self._value)  # type: ignore[no-any-return]
 
     @property
-    def measured(self) -> float:
+    def travel(self) -> float:
         """Displacement or growth at the start of the last step [length or length^3]."""
         return float(self.component.findData(self.kind.displacement).value)
 
@@ -184,7 +184,7 @@ class Drive:
         """Return a sentence if what is imposed was not reached, else ''."""
         if self.is_effort:
             return ""
-        measured, imposed = self.measured, self.recent[-1]
+        measured, imposed = self.travel, self.recent[-1]
         last = list(self.recent)[-2:]
         shortfall = min((value - measured for value in last), key=abs)
         limit_min = self.component.findData(self.kind.limits[0])

@@ -43,25 +43,25 @@ class WatchedEffector:
         self._solver = solver
         cables = [e for e in objects_of(solver.getContext()) if e.getClassName() == "CableActuator"]
         self._limits = {
-            (entry, value, limit): 0
-            for entry in cables
+            (item, value, limit): 0
+            for item in cables
             for value, limit in LIMITS
-            if (data := entry.findData(limit)) is not None and data.isSet()
+            if (data := item.findData(limit)) is not None and data.isSet()
         }
         self._before = dict.fromkeys(self._limits, 0.0)
         self._goal_start = np.array(component.effectorGoal.value, dtype=float)[:1, :3]
         self._effect = 0.0  # of the actuators, the largest so far [-]
         self._rows = [
-            entry
-            for entry in objects_of(component.getContext().getRoot())
-            if getattr(entry, "inverse_role", None) is not None
+            item
+            for item in objects_of(component.getContext().getRoot())
+            if getattr(item, "inverse_role", None) is not None
         ]
         self._ignored = np.zeros(
             2
         )  # along directions that do not count: travel of the goal, distance
 
     def _distance(self) -> float:
-        """Distance to the goal along the directions that count [length]."""
+        """Return the distance to the goal along the directions that count [length]."""
         difference, _, directions, use = self._difference()
         return float(np.linalg.norm(difference @ directions[use].T, axis=1).max(initial=0.0))
 
@@ -183,7 +183,7 @@ class WatchedEffector:
 
 
 class StillGoals:
-    """Goals that stay through a run, and targets that move beside them, which nothing follows."""
+    """Goals that stay through a run, and targets that move without being followed."""
 
     def __init__(self, root: Any) -> None:
         self._targets = [
@@ -193,9 +193,9 @@ class StillGoals:
         ]
         self._goals = [
             (data, np.array(data.value))
-            for entry in objects_of(root)
+            for item in objects_of(root)
             for name in ("effectorGoal", "goal")
-            if (data := entry.findData(name)) is not None
+            if (data := item.findData(name)) is not None
         ]
 
     def texts(self) -> Iterator[str]:

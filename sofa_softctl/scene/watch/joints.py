@@ -84,22 +84,22 @@ class WatchedPull:
     """Largest changes of positions and of quaternions, of targets and nodes, shape (2, 2)."""
 
     def __post_init__(self) -> None:
-        self.start, self.travel = self._now(), np.zeros((2, 2))
+        self.start, self.travel = self._values(), np.zeros((2, 2))
 
-    def _now(self) -> np.ndarray:
+    def _values(self) -> np.ndarray:
         values = (self.state.rest_position.value, self.state.position.value)
         return np.array([np.asarray(x, dtype=float)[self.points] for x in values])
 
     def check(self, _time: float) -> None:
         """Look at the nodes, and at what they were pulled to some steps ago."""
-        change = np.abs(self._now() - self.start).max(axis=1, initial=0.0)
+        change = np.abs(self._values() - self.start).max(axis=1, initial=0.0)
         self.targets.append(change[0].copy())
         change[0] = self.targets[0] if len(self.targets) == self.targets.maxlen else 0.0
         parts = [change[:, :3].max(axis=1), change[:, 3:].max(axis=1, initial=0.0)]
         self.travel = np.maximum(self.travel, np.transpose(parts))
 
     def texts(self) -> Iterator[str]:
-        """Return a sentence if the target moved, and the nodes hardly."""
+        """Return a sentence if the target moved, but the nodes did not follow."""
         thresholds = (1e-3 * body_size(self.component.getContext()), TURN_MIN)
         for k, (target, followed) in enumerate(self.travel.T):
             if target > thresholds[k] and followed < FOLLOWING_RATIO_MIN * target:
@@ -134,7 +134,7 @@ def watched_joints(root: Any) -> list[WatchedJoint | WatchedPull]:
 
 
 def _pulls(component: Any, body: Body | None) -> Iterator[WatchedPull]:
-    """A watch on springs to rest positions, which a script may move."""
+    """Return the watch on springs to rest positions, which a script may move."""
     if body is None or pairs_of(component, body.node) is not None:
         return
     count, shape = body.count, np.shape(body.state.rest_position.value)
@@ -155,7 +155,7 @@ def _limit(pairs: NodePairs) -> float:
 
 
 def _springs(springs: Any, body: Body | None, gravity: float) -> Iterator[WatchedJoint]:
-    """A watch on springs that are too soft to carry the weight of a body that nothing fixes."""
+    """Return the watch on springs too soft to carry the weight of a free body."""
     if body is None or np.shape(body.state.position.value)[1] < 3 or not body.size > 0.0:
         return
     masses = [mass for mass in body.masses if mass.findData("totalMass") is not None]

@@ -26,7 +26,7 @@ from sofa_softctl.scene.plausibility.bodies import (
 )
 
 LATE_RATIO = 100.0
-"""Last time of a motion by the time of a run, above which it has hardly begun [-]."""
+"""Last time of a motion by the time of a run, above which only its beginning is done [-]."""
 MOTION_RATIO_MAX = 0.25
 """Mean motion of nodes by the size of their body, above which a force may be too large [-]."""
 LONG_RUN_STEPS = 100
@@ -64,7 +64,6 @@ def late_motions(root: Any, duration: float = 0.0) -> Iterator[str]:
 
 
 def _only_start(component: Any, run: float, dt: float) -> Iterator[str]:
-    """Name a component that writes a file only at the start of a run."""
     period, step_interval = (
         component.findData("period"),
         component.findData("exportEveryNumberOfSteps"),
@@ -130,16 +129,16 @@ class StillState:
     """Largest motions of a node in the first two steps [length]."""
 
     def __post_init__(self) -> None:
-        self.start = {name: self._now(name) for name in ("position", "velocity", "rest_position")}
+        self.start = {name: self._value(name) for name in ("position", "velocity", "rest_position")}
         self._last = self.start["position"]
 
-    def _now(self, name: str) -> np.ndarray:
+    def _value(self, name: str) -> np.ndarray:
         return np.array(self.body.state.findData(name).value, dtype=float)
 
     def step(self) -> None:
         """Note how far a script moves it in the first steps."""
         if len(self.moves) < 2:
-            last, self._last = self._last, self._now("position")
+            last, self._last = self._last, self._value("position")
             self.moves.append(float(np.abs(self._last - last)[:, :3].max(initial=0.0)))
 
     def texts(self) -> Iterator[str]:
@@ -147,7 +146,7 @@ class StillState:
 
         If it moves: if it begins with a jump, or nothing follows.
         """
-        changed = [n for n, x in self.start.items() if not np.array_equal(x, self._now(n))]
+        changed = [n for n, x in self.start.items() if not np.array_equal(x, self._value(n))]
         label = at(self.body.state)
         if solver_above(self.body.node) is not None:
             neighbours = self.body.node.objects

@@ -49,7 +49,7 @@ class KeptViews:
         self.texts: list[str] = []
 
     def step(self, steps: int) -> None:
-        """Compare the attributes after a step with those of the step before."""
+        """Compare the attributes with their values in the previous step."""
         if steps > 3 or self.texts:
             return
         for number, (controller, name) in enumerate(self._kept):
@@ -90,7 +90,7 @@ AT_END = ("WriteState", "Exporter", "ConstantForceField", "AnimationStarter")
 """Endings of the names of components that are examined when a run ends."""
 
 
-class Watched:
+class SceneWatch:
     """Watches on the components of a scene.
 
     Args:
@@ -115,13 +115,13 @@ class Watched:
         self._drives = drives_of(root, units)
         self._cables = [PushingCable(cable) for cable in undriven_cables(root)]
         self._views = KeptViews(root)
-        entries = list(objects_of(root))
+        components = list(objects_of(root))
         # An inverse controller solves the constraints itself.
-        is_inverse = any("driven" in attributes_of(entry) for entry in entries)
+        is_inverse = any("driven" in attributes_of(item) for item in components)
         self._solvers = [
-            WatchedSolver(entry, settings.visible_error_min * size)
-            for entry in entries
-            if entry.getClassName() == "GenericConstraintSolver" and not is_inverse
+            WatchedSolver(item, settings.visible_error_min * size)
+            for item in components
+            if item.getClassName() == "GenericConstraintSolver" and not is_inverse
         ]
         self._turns: list[Any] = []
         self._still: list[Any] = []
@@ -130,7 +130,7 @@ class Watched:
         self._goals: list[Any] = []
         self._joints: list[Any] = []
         self._linear_solvers: list[Any] = []
-        self._watch_by_kind(entries, bodies, size)
+        self._watch_by_kind(components, bodies, size)
 
     def _watch_by_kind(self, entries: Sequence[Any], bodies: Sequence[Body], size: float) -> None:
         """Add the watches on kinds of components that few scenes have, with late imports."""
@@ -185,7 +185,7 @@ class Watched:
             watch.check(time)
 
     def texts(self) -> list[str]:
-        """Return sentences on what is wrong so far."""
+        """Return sentences on the faults of the run."""
         tolerance = self._settings.displacement_tolerance
         texts = [
             *(text for drive in self._drives for text in drive_faults(drive, tolerance)),

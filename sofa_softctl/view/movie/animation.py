@@ -11,58 +11,58 @@ from sofa_softctl.base.colors import GOAL, TIP
 
 @dataclass(frozen=True)
 class AnimatedSurface:
-    """A surface that deforms."""
+    """Deforming surface."""
 
     name: str
-    """Its name."""
+    """Name in error messages."""
     positions: np.ndarray
     """Vertices in each frame [length], shape (n_frames, n, 3)."""
     triangles: np.ndarray
     """Vertex numbers, shape (k, 3)."""
     color: str = "#e3b7a0"
-    """Its color."""
+    """Color as #rrggbb."""
     obstacle: bool = False
-    """Whether it is ground or wall: drawn opaque, and the picture does not widen for it."""
+    """Whether the body is ground or a wall: drawn opaque, and ignored by the camera."""
     lit: bool = True
-    """Whether light falls on it; lines that are drawn as bands have their color from all sides."""
+    """Whether light shades it; lines drawn as bands keep their color from all sides."""
 
 
 @dataclass(frozen=True)
 class AnimatedCable:
-    """A cable; drawn brighter the more it pulls."""
+    """Cable, drawn brighter the more it pulls."""
 
     name: str
-    """Its name."""
+    """Name in error messages."""
     points: np.ndarray
     """Points in each frame [length], shape (n_frames, m, 3)."""
     tension: np.ndarray | None = None
     """Tension in each frame [force], shape (n_frames,)."""
     color: str = "#e84305"
-    """Its color at the greatest tension of the movie."""
+    """Color at the greatest tension of the movie."""
 
 
 @dataclass(frozen=True)
 class AnimatedPoint:
-    """A point, with the path that it leaves behind."""
+    """Point with a trail."""
 
     name: str
-    """Its name."""
+    """Name in error messages."""
     positions: np.ndarray
-    """Place in each frame [length], shape (n_frames, 3)."""
+    """Position in each frame [length], shape (n_frames, 3)."""
     color: str = GOAL
-    """Its color."""
+    """Color as #rrggbb."""
     size: float = 1.0
-    """Radius relative to that of other markers."""
+    """Radius relative to a marker of size 1 [-]."""
 
 
 def markers_of(goals: np.ndarray, tips: np.ndarray) -> list[AnimatedPoint]:
-    """Markers of goals (n_frames, n, 3), with those of tips, where there are any."""
-    found = []
+    """Return markers of goals (n_frames, n, 3) and of their tips, if there are any."""
+    markers = []
     for e in range(goals.shape[1]):
         if tips.shape[1]:
-            found.append(AnimatedPoint("tip", tips[:, e], TIP, 0.7))
-        found.append(AnimatedPoint("goal", goals[:, e], GOAL))
-    return found
+            markers.append(AnimatedPoint("tip", tips[:, e], TIP, 0.7))
+        markers.append(AnimatedPoint("goal", goals[:, e], GOAL))
+    return markers
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Forces:
     """Arrows, such as the forces of contacts; all of a movie have one scale."""
 
     points: np.ndarray
-    """Where each begins in each frame [length], shape (n_frames, k, 3)."""
+    """Start of each arrow in each frame [length], shape (n_frames, k, 3)."""
     vectors: np.ndarray
-    """The forces [force], shape (n_frames, k, 3). Zero where there is none."""
+    """Force of each arrow [force], shape (n_frames, k, 3); zero: no arrow."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Animation:
     """Unit of the time, for the clock."""
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest corner of all that is ever shown [length], shapes (3,)."""
+        """Return the lowest and highest corner of the whole animation [length], shapes (3,)."""
         robots = [body for body in self.bodies if not body.obstacle]
         clouds = [
             array.reshape(-1, 3)
@@ -112,7 +112,7 @@ class Animation:
 
 
 def frames_at(time: np.ndarray, frame_rate: float) -> np.ndarray:
-    """Numbers of the frames that a movie in real time shows, the last one included."""
+    """Return the indices of the frames for a movie in real time, with the last frame."""
     count = max(1, round((time[-1] - time[0]) * frame_rate))
-    wanted = time[0] + np.arange(count + 1) / frame_rate
-    return np.minimum(np.searchsorted(time, wanted - 1e-9), len(time) - 1)
+    times = time[0] + np.arange(count + 1) / frame_rate
+    return np.minimum(np.searchsorted(time, times - 1e-9), len(time) - 1)

@@ -28,12 +28,12 @@ from sofa_softctl.view.movie.renderer import check_renderer
 from sofa_softctl.view.movie.surface import balls, surface_triangles
 
 COLORS = (AnimatedSurface.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
-"""Of the first body, the second, and so on."""
+"""Colors of the bodies in turn."""
 BALL_COLOR = "#8fa7b8"
 
 
 class Camera(Observer):
-    """Looks at a session after each step, and makes a movie of what it saw."""
+    """Observer that captures a frame after each step and makes a movie of them."""
 
     def __init__(
         self, session: Session, path: Path | None = None, view: View | None = None
@@ -47,9 +47,9 @@ class Camera(Observer):
         self._cables = cable_components(session.nodes())
         self._balls = _balls_of(session)
         self._controllers = [
-            one
-            for one in session.controllers
-            if getattr(one, "markers", lambda: None)() is not None
+            controller
+            for controller in session.controllers
+            if getattr(controller, "markers", lambda: None)() is not None
         ]
         if not (self._bodies or self._cables or self._balls or self._controllers):
             raise SoftctlError(
@@ -61,19 +61,19 @@ class Camera(Observer):
         self._frames: list[dict[Any, np.ndarray]] = []
 
     @override
-    def step(self, session: Session, done: int) -> None:
-        self.look()
+    def step(self, session: Session, count: int) -> None:
+        self.capture_frame()
 
-    def look(self) -> None:
-        """Take the present state as a frame."""
+    def capture_frame(self) -> None:
+        """Capture the current state as a frame."""
         self._time.append(self.session.time)
-        self._frames.append(self._present())
+        self._frames.append(self._current_frame())
 
-    def forget(self) -> None:
-        """Let go of the frames so far."""
+    def clear(self) -> None:
+        """Remove all frames."""
         self._time, self._frames = [], []
 
-    def _present(self) -> dict[Any, np.ndarray]:
+    def _current_frame(self) -> dict[Any, np.ndarray]:
         frame: dict[Any, np.ndarray] = {}
         for k, (state, _) in enumerate(self._bodies):
             frame["body", k] = np.array(state.position.value, dtype=np.float32)
@@ -83,18 +83,18 @@ class Camera(Observer):
             frame["cable", k] = cable_points(cable)
             frame["tension", k] = np.array(float(cable.force.value))
         for k, controller in enumerate(self._controllers):
-            marked = controller.markers()
-            frame["goal", k], frame["tip", k] = marked.goals, marked.tips
-            frame["contacts", k] = np.array([marked.points, marked.forces])
+            marks = controller.markers()
+            frame["goal", k], frame["tip", k] = marks.goals, marks.tips
+            frame["contacts", k] = np.array([marks.points, marks.forces])
         return frame
 
     @property
     def frames(self) -> int:
-        """Frames taken so far."""
+        """Number of captured frames."""
         return len(self._frames)
 
     def animation(self) -> Animation:
-        """The captured animation."""
+        """Return the animation of the captured frames."""
 
         def over_time(kind: str, number: int) -> np.ndarray:
             return np.array([frame[kind, number] for frame in self._frames])
@@ -130,60 +130,58 @@ class Camera(Observer):
         return Animation(np.array(self._time), bodies, lines, markers, forces, up, unit)
 
     def _forces(self, number: int) -> Forces:
-        """The forces that a controller marks, as arrows."""
-        seen = [frame["contacts", number] for frame in self._frames]
-        points = np.zeros((2, len(seen), max(len(found[0]) for found in seen), 3))
-        for k, found in enumerate(seen):
-            points[:, k, : len(found[0])] = found
+        """Return the forces that a controller marks."""
+        contacts = [frame["contacts", number] for frame in self._frames]
+        points = np.zeros((2, len(contacts), max(len(contact[0]) for contact in contacts), 3))
+        for k, contact in enumerate(contacts):
+            points[:, k, : len(contact[0])] = contact
         return Forces(*points)
 
     def save(self, *, progress: Progress | None = None) -> None:
         """Write the movie."""
-        assert self.path is not None, "a camera without a path has animations alone"
+        assert self.path is not None, "a camera without a path writes no movie"
         save_movie(self.animation(), self.path, view=self.view, progress=progress)
 
 
 def bodies_of(nodes: list[Any]) -> list[tuple[Any, np.ndarray]]:
-    """States that have tetrahedra, hexahedra or triangles beside them, with their surfaces."""
-    found = []
+    """Return the states of meshes with their surface triangles."""
+    bodies = []
     for state, topology in body_states(nodes):
         tetrahedra = elements_of(topology, "tetrahedra")
         if len(tetrahedra):
             triangles = surface_triangles(tetrahedra, np.array(state.position.value))
         else:
             triangles = surface_of(topology)
-        found.append((state, triangles))
-    return found
+        bodies.append((state, triangles))
+    return bodies
 
 
 def _balls_of(session: Session) -> list[tuple[Any, np.ndarray]]:
-    """States whose nodes are spheres that touch, with the radius of each."""
-    found = []
+    """Return the states with a SphereCollisionModel, and the radii of their spheres."""
+    balls = []
     for node in session.nodes():
-        for entry in node.objects:
+        for model in node.objects:
             state = own_state(node)
-            if entry.getClassName() == "SphereCollisionModel" and state is not None:
-                given = np.array(entry.listRadius.value, dtype=float)
+            if model.getClassName() == "SphereCollisionModel" and state is not None:
+                radii = np.array(model.listRadius.value, dtype=float)
                 count = len(state.position.value)
-                one = float(entry.radius.value)
-                found.append((state, given if len(given) == count else np.full(count, one)))
-    return found
+                radius = float(model.radius.value)
+                balls.append((state, radii if len(radii) == count else np.full(count, radius)))
+    return balls
 
 
 def cable_colors(cables: list[Any], controllers: list[Any]) -> list[str]:
-    """Color of each cable: that of its actuator in plots, or by its own number where it is none."""
+    """Return the color of each cable's actuator in plots, or a color by the cable's index."""
     numbers = {
         actuator.getPathName(): number
         for controller in controllers
         for number, actuator in enumerate(getattr(controller, "actuators", ()))
     }
-    return [
-        colors.actuator(numbers.get(cable.getPathName(), own)) for own, cable in enumerate(cables)
-    ]
+    return [colors.actuator(numbers.get(cable.getPathName(), k)) for k, cable in enumerate(cables)]
 
 
 def cable_points(cable: Any) -> np.ndarray:
-    """Pull point, if there is one, and the points of the cable, shape (m, 3)."""
+    """Return the pull point, if there is one, and the points of the cable, shape (m, 3)."""
     state = cable.getContext().getMechanicalState()
     points = np.array(state.position.value)[np.array(cable.indices.value, dtype=int)]
     if cable.hasPullPoint.value:

@@ -10,18 +10,16 @@ import numpy as np
 from sofa_softctl.view.movie.animation import Animation
 
 PLANE, LINE = 30.0, 30.0
-"""Least angle between the line of sight and a plane of motion, or a line of motion [degree]."""
-FLAT = 0.05
-"""Variance of motion by that of the next larger direction, below which there is none."""
+"""Smallest angle of the line of sight to a plane, or a line, of motion [degree]."""
 
 
 class View(NamedTuple):
-    """Where the camera stands, as seen from the middle of the picture."""
+    """Direction from the middle of the picture to the camera."""
 
     azimuth: float
-    """From the front towards the right, about the direction against gravity [degree]."""
+    """Angle from the front to the right about the direction against gravity [degree]."""
     elevation: float
-    """Above the horizontal plane [degree]."""
+    """Angle above the horizontal plane [degree]."""
 
 
 VIEWS = {
@@ -32,15 +30,14 @@ VIEWS = {
     "top": View(0.0, 90.0),
     "bottom": View(0.0, -90.0),
 }
-"""Views with a name. From the front, the scene's x axis points to the right; where it is vertical,
-the y axis."""
+"""Named views. From the front, the scene's x axis points to the right, or y if x is vertical."""
 
 
 def parse_view(text: str) -> View:
-    """The view of a name, or of two numbers 'AZIMUTH,ELEVATION' in degrees.
+    """Return the view of a name, or of two numbers 'AZIMUTH,ELEVATION' in degrees.
 
     Raises:
-        ValueError: There is no such view.
+        ValueError: The text is not a view.
     """
     if text in VIEWS:
         return VIEWS[text]
@@ -57,15 +54,15 @@ def parse_view(text: str) -> View:
 
 
 def direction_of(animation: Animation, view: View | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Towards the camera, and up in the picture, of length 1, shapes (3,).
+    """Return the unit vectors towards the camera and up in the picture, shapes (3,).
 
     Args:
-        animation: What is shown.
-        view: The view; None: one that sees the motion, see `sees_motion`.
+        animation: Contents of the movie.
+        view: View of the user, or None for one that shows the motion (`sees_motion`).
     """
     up = animation.up / np.linalg.norm(animation.up)
     if view is None:
-        return sees_motion(_three_quarters(animation, up), animation), up
+        return direction_to_see_motion(_three_quarters(animation, up), animation), up
     right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
     right = right - (right @ up) * up
     right /= np.linalg.norm(right)
@@ -76,18 +73,19 @@ def direction_of(animation: Animation, view: View | None = None) -> tuple[np.nda
 
 
 def _three_quarters(animation: Animation, up: np.ndarray) -> np.ndarray:
-    """Three quarters from the front, a little from above.
+    """Return a direction three quarters from the front, slightly from above.
 
-    The front is where the markers are: of the two ends of the longest extent across `up`, and from
-    below where they are at the lower end of something that hangs, which would hide them.
+    The front is the end of the longest extent across `up` that is nearer to the markers. Markers at
+    the lower end of a hanging body, which would hide them, are seen from below.
     """
     low, high = animation.bounds()
     forward = np.zeros(3)
     forward[int(np.argmax((high - low) * (1.0 - np.abs(up))))] = 1.0
     forward -= (forward @ up) * up
     forward /= np.linalg.norm(forward)
-    places = [marker.positions.mean(axis=0) for marker in animation.markers] or [(low + high) / 2.0]
-    offset = np.mean(places, axis=0) - (low + high) / 2.0
+    middle = (low + high) / 2.0
+    centres = [marker.positions.mean(axis=0) for marker in animation.markers] or [middle]
+    offset = np.mean(centres, axis=0) - middle
     room = 0.2 * np.linalg.norm(high - low)
     if offset @ forward < -1e-6 * room:
         forward = -forward
@@ -97,47 +95,48 @@ def _three_quarters(animation: Animation, up: np.ndarray) -> np.ndarray:
 
 
 def _clear_below(animation: Animation, up: np.ndarray) -> bool:
-    """Whether all markers stay below all bodies by a tenth of the bodies' height."""
-    bodies = [body.positions @ up for body in animation.bodies if not body.obstacle]
-    if not bodies or not animation.markers:
+    """Return True if all markers stay below all bodies by a tenth of the bodies' height."""
+    heights = [body.positions @ up for body in animation.bodies if not body.obstacle]
+    if not heights or not animation.markers:
         return False
-    lowest, highest = (float(f([f(one) for one in bodies])) for f in (np.min, np.max))
-    marked = max(float((marker.positions @ up).max()) for marker in animation.markers)
-    return marked < lowest - 0.1 * (highest - lowest)
+    lowest, highest = (float(f([f(height) for height in heights])) for f in (np.min, np.max))
+    highest_marker = max(float((marker.positions @ up).max()) for marker in animation.markers)
+    return highest_marker < lowest - 0.1 * (highest - lowest)
 
 
-def sees_motion(direction: np.ndarray, animation: Animation) -> np.ndarray:
-    """A direction, turned as little as it takes to see the motion of the markers, or the bodies.
+def direction_to_see_motion(direction: np.ndarray, animation: Animation) -> np.ndarray:
+    """Return the direction nearest to `direction` that shows the motion of markers, or bodies.
 
-    Motion in a plane is seen from at least `PLANE` above it, motion along a line from at least
-    `LINE` beside it. Motion in space is seen from anywhere.
+    Motion in a plane is seen from at least `PLANE` above it, motion along a line at an angle of at
+    least `LINE`. Motion in space is seen from any direction.
     """
+    planar_ratio = 0.05  # a variance below this fraction of the next larger one counts as zero
     variance, axes = np.linalg.eigh(_scatter(animation))  # ascending; columns
     if not variance[2] > 0.0:
         return direction
-    if variance[1] < FLAT * variance[2]:
-        return _turned(direction, axes[:, 2], 0.0, math.cos(math.radians(LINE)))
-    if variance[0] < FLAT * variance[1]:
-        return _turned(direction, axes[:, 0], math.sin(math.radians(PLANE)), 1.0)
+    if variance[1] < planar_ratio * variance[2]:
+        return _clamp_along(direction, axes[:, 2], 0.0, math.cos(math.radians(LINE)))
+    if variance[0] < planar_ratio * variance[1]:
+        return _clamp_along(direction, axes[:, 0], math.sin(math.radians(PLANE)), 1.0)
     return direction
 
 
 def _scatter(animation: Animation) -> np.ndarray:
-    """Summed squares of how far points are from where they are in the mean [length^2], (3, 3)."""
+    """Return the scatter matrix of points about their mean positions [length^2], (3, 3)."""
     paths = [marker.positions[:, None] for marker in animation.markers]
     robots = [body.positions for body in animation.bodies if not body.obstacle]
-    moved = [path - path.mean(axis=0) for path in paths or robots]
+    offsets = [path - path.mean(axis=0) for path in paths or robots]
     return sum(
-        (np.einsum("fni,fnj->ij", one, one, dtype=float) for one in moved), start=np.zeros((3, 3))
+        (np.einsum("fni,fnj->ij", d, d, dtype=float) for d in offsets), start=np.zeros((3, 3))
     )
 
 
-def _turned(direction: np.ndarray, axis: np.ndarray, least: float, most: float) -> np.ndarray:
-    """The nearest direction whose component along an axis is from `least` to `most` in size."""
+def _clamp_along(direction: np.ndarray, axis: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return the nearest direction whose component along an axis is within `low` and `high`."""
     along = float(direction @ axis)
-    wanted = math.copysign(min(max(abs(along), least), most), along)
+    target = math.copysign(min(max(abs(along), low), high), along)
     across = direction - along * axis
     size = float(np.linalg.norm(across))
-    if wanted == along or not size > 0.0:
+    if target == along or not size > 0.0:
         return direction
-    return wanted * axis + math.sqrt(1.0 - wanted**2) / size * across
+    return target * axis + math.sqrt(1.0 - target**2) / size * across

@@ -12,7 +12,7 @@ import numpy as np
 from sofa_softctl.errors import SoftctlError
 
 CODEC = "libx264"
-"""Of MP4 files."""
+"""Codec of MP4 files."""
 
 
 def write_picture(path: Path, picture: np.ndarray) -> None:
@@ -23,7 +23,7 @@ def write_picture(path: Path, picture: np.ndarray) -> None:
 
 
 def check_encoder(path: Path) -> None:
-    """SoftctlError when a movie of that suffix cannot be encoded here: MP4 needs ffmpeg."""
+    """Raise SoftctlError if a movie of that suffix cannot be encoded here: MP4 needs ffmpeg."""
     if path.suffix != ".mp4":
         return
     advice = "Install one (imageio-ffmpeg brings one, IMAGEIO_FFMPEG_EXE names another), or ask "
@@ -39,39 +39,39 @@ def check_encoder(path: Path) -> None:
     try:
         ffmpeg = imageio_ffmpeg.get_ffmpeg_exe()
         command = [ffmpeg, "-hide_banner", "-encoders"]
-        known = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        encoders = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
         raise SoftctlError(
             f"Movies in .mp4 need ffmpeg, and none works: {error}. {advice}"
         ) from error
-    if CODEC not in known:
+    if CODEC not in encoders:
         raise SoftctlError(f"'{ffmpeg}' has no encoder {CODEC} for movies in .mp4. {advice}")
 
 
 def palette_of(pictures: list[np.ndarray]) -> Any:
-    """One palette for a whole movie, so that what stands still costs nothing.
+    """Return one palette for all pictures, so that unchanged pixels cost nothing.
 
     Colors count by the square root of their pixels. Measured on a trunk with cables: the largest
-    error of the few red pixels falls from 25 to 15 of 255, that of all others stays.
+    error of the few red pixels falls from 25 to 15 of 255, the error of the others stays.
     """
     from PIL import Image
 
     pixels = np.concatenate([picture.reshape(-1, 3) for picture in pictures]) >> 2  # 6 bits each
     counts = np.bincount(pixels @ np.array([4096, 64, 1]))
-    (seen,) = counts.nonzero()
-    colors = np.stack([seen >> 12, seen >> 6 & 63, seen & 63], axis=1) * 4 + 2
-    weighed = np.repeat(colors, np.ceil(np.sqrt(counts[seen])).astype(int), axis=0)  # (n, 3)
-    image = Image.fromarray(weighed[None].astype(np.uint8))
+    (present,) = counts.nonzero()
+    colors = np.stack([present >> 12, present >> 6 & 63, present & 63], axis=1) * 4 + 2
+    weighted = np.repeat(colors, np.ceil(np.sqrt(counts[present])).astype(int), axis=0)  # (n, 3)
+    image = Image.fromarray(weighted[None].astype(np.uint8))
     return image.quantize(240, method=Image.Quantize.MEDIANCUT, kmeans=4)
 
 
 def delays_of(count: int, frame_rate: float) -> list[int]:
-    """Time that each frame stands [ms]: whole hundredths of a second that do not drift."""
+    """Return the duration of each frame [ms]: whole hundredths of a second without drift."""
     return [int(d) for d in 10 * np.diff(np.round(100.0 / frame_rate * np.arange(count + 1)))]
 
 
 def write_gif(path: Path, pictures: Iterator[np.ndarray], palette: Any, delays: list[int]) -> None:
-    """Write pictures as a GIF; delays: how long each stands [ms]."""
+    """Write pictures as a GIF; `delays`: duration of each frame [ms]."""
     from PIL import Image
 
     frames = (
@@ -84,13 +84,13 @@ def write_gif(path: Path, pictures: Iterator[np.ndarray], palette: Any, delays: 
         append_images=frames,
         duration=delays,
         loop=0,
-        optimize=True,  # what stands still becomes transparent
+        optimize=True,  # unchanged pixels become transparent
         disposal=1,
     )
 
 
 def write_mp4(path: Path, pictures: Iterator[np.ndarray], frame_rate: float) -> None:
-    """Write pictures as an MP4, so many a second."""
+    """Write pictures as an MP4; `frame_rate` in frames per second."""
     import imageio
 
     writer: Any = imageio.get_writer(
@@ -99,4 +99,4 @@ def write_mp4(path: Path, pictures: Iterator[np.ndarray], frame_rate: float) -> 
     with writer:
         for picture in pictures:
             height, width, _ = picture.shape
-            writer.append_data(picture[: height // 2 * 2, : width // 2 * 2])  # the codec needs even
+            writer.append_data(picture[: height // 2 * 2, : width // 2 * 2])  # even, for the codec

@@ -26,11 +26,9 @@ from sofa_softctl.view.movie.encoding import (
 from sofa_softctl.view.movie.stage import open_stage
 
 Progress = Callable[[int, int], None]
-"""Called with frames done and frames in all."""
+"""Function called with the number of finished frames and of all frames."""
 
 SUFFIXES = (".gif", ".mp4")
-GIF_RATE = 50.0
-"""Frames a second that browsers play; above, they slow a GIF down to ten."""
 
 
 def save_movie(
@@ -46,13 +44,13 @@ def save_movie(
     """Write a movie in real time, .gif or .mp4.
 
     Args:
-        animation: What to show.
+        animation: Contents of the movie.
         path: File to write; it appears when it is complete.
         size: Width and height [pixel].
         frame_rate: Frames a second; a GIF has at most 50.
         title: Line at the top.
-        view: Where the camera stands; None: where it sees the motion.
-        progress: Told how far it is.
+        view: View of the camera. By default, one that shows the motion.
+        progress: Called after each frame.
 
     Raises:
         SoftctlError: another suffix, a missing extra, or nothing to render with.
@@ -64,10 +62,10 @@ def save_movie(
     if not frame_rate > 0.0:
         raise ValueError(f"The frame rate must be positive. Got: {frame_rate}.")
     if path.suffix == ".gif":
-        frame_rate = min(frame_rate, GIF_RATE)
+        frame_rate = min(frame_rate, 50.0)  # browsers play faster GIFs at 10 Hz
     frames = [int(frame) for frame in frames_at(animation.time, frame_rate)]
     with open_stage(animation, size, title, view) as stage, replace_atomically(path) as name:
-        pictures = _telling(map(stage.picture, frames), len(frames), progress)
+        pictures = _report_progress(map(stage.picture, frames), len(frames), progress)
         if path.suffix == ".gif":
             sample = [stage.picture(frame) for frame in frames[:: 1 + len(frames) // 8]]
             write_gif(name, pictures, palette_of(sample), delays_of(len(frames), frame_rate))
@@ -76,51 +74,51 @@ def save_movie(
 
 
 def check_suffix(path: Path) -> None:
-    """SoftctlError when no movie of that suffix can be written."""
+    """Raise SoftctlError if no movie of that suffix can be written."""
     if path.suffix not in SUFFIXES:
         raise SoftctlError(f"A movie needs a name in {' or '.join(SUFFIXES)}, got '{path}'.")
 
 
 def _check_animation(animation: Animation) -> None:
-    """ValueError when there is nothing to show, or shapes or values do not fit."""
+    """Raise ValueError if there is nothing to show, or a shape or value is invalid."""
     count = len(animation.time)
-    shown: list[tuple[str, AnimatedSurface | AnimatedCable | AnimatedPoint]] = [
+    items: list[tuple[str, AnimatedSurface | AnimatedCable | AnimatedPoint]] = [
         *(("body", body) for body in animation.bodies),
         *(("line", line) for line in animation.lines),
         *(("marker", marker) for marker in animation.markers),
     ]
-    if not count or not shown:
-        raise ValueError(f"There is nothing to show: {count} frames of {len(shown)} objects.")
+    if not count or not items:
+        raise ValueError(f"There is nothing to show: {count} frames of {len(items)} objects.")
     if not (np.diff(animation.time) >= 0.0).all():
         raise ValueError("The times of an animation must not decrease.")
-    for kind, item in shown:
-        what = f"{kind} '{item.name}'"
-        places = item.points if isinstance(item, AnimatedCable) else item.positions
-        shape = (count, 3) if isinstance(item, AnimatedPoint) else (count, *places.shape[1:2], 3)
-        if places.shape != shape:
-            raise ValueError(f"The {what} must have shape {shape}. Got: {places.shape}.")
-        finite = np.isfinite(places).reshape(count, -1).all(axis=1)
+    for kind, item in items:
+        label = f"{kind} '{item.name}'"
+        positions = item.points if isinstance(item, AnimatedCable) else item.positions
+        shape = (count, 3) if isinstance(item, AnimatedPoint) else (count, *positions.shape[1:2], 3)
+        if positions.shape != shape:
+            raise ValueError(f"The {label} must have shape {shape}. Got: {positions.shape}.")
+        finite = np.isfinite(positions).reshape(count, -1).all(axis=1)
         if not finite.all():
-            raise ValueError(f"The {what} is not finite in frame {int(np.argmin(finite))}.")
+            raise ValueError(f"The {label} is not finite in frame {int(np.argmin(finite))}.")
         tension = item.tension if isinstance(item, AnimatedCable) else None
         if tension is not None and tension.shape != (count,):
             raise ValueError(
-                f"The tension of {what} must have shape ({count},). Got: {tension.shape}."
+                f"The tension of {label} must have shape ({count},). Got: {tension.shape}."
             )
         if isinstance(item, AnimatedSurface) and item.triangles.size:  # else VTK crashes
             first, last = int(item.triangles.min()), int(item.triangles.max())
-            if first < 0 or last >= places.shape[1]:
+            if first < 0 or last >= positions.shape[1]:
                 raise ValueError(
-                    f"Triangles of the {what} name vertices {first} to {last}, "
-                    f"but there are {places.shape[1]}."
+                    f"Triangles of the {label} name vertices {first} to {last}, "
+                    f"but there are {positions.shape[1]}."
                 )
 
 
-def _telling(
+def _report_progress(
     pictures: Iterable[np.ndarray], total: int, progress: Progress | None
 ) -> Iterator[np.ndarray]:
-    """The same pictures; says after each how many there were."""
-    for done, picture in enumerate(pictures, start=1):
+    """Yield the pictures, and report progress after each."""
+    for count, picture in enumerate(pictures, start=1):
         yield picture
         if progress is not None:
-            progress(done, total)
+            progress(count, total)

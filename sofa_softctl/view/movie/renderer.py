@@ -21,9 +21,9 @@ window.Render()
 
 
 def check_renderer() -> None:
-    """SoftctlError when movies cannot be rendered here; the message says what to install.
+    """Raise SoftctlError if movies cannot be rendered here; the message says what to install.
 
-    VTK itself ends the process where it finds no OpenGL, so another process tries first.
+    VTK ends the process if it finds no OpenGL, so another process tries first.
     """
     try:
         import pyvista
@@ -47,7 +47,7 @@ def _can_render() -> bool:
 
 @contextmanager
 def window_without_x() -> Iterator[None]:
-    """VTK takes EGL, or OSMesa, and does not try X first: without libX11 that ends the process."""
+    """Make VTK use EGL or OSMesa instead of X, which ends the process without libX11."""
     name = "VTK_DEFAULT_OPENGL_WINDOW"
     if name in os.environ or sys.platform != "linux":
         yield
@@ -60,8 +60,8 @@ def window_without_x() -> Iterator[None]:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """VTK's own warnings are for those who build it."""
+def suppress_warnings() -> Iterator[None]:
+    """Suppress VTK's warnings, which are for its developers."""
     from vtkmodules.vtkCommonCore import vtkLogger, vtkObject
 
     shown, verbosity = vtkObject.GetGlobalWarningDisplay(), vtkLogger.GetCurrentVerbosityCutoff()

@@ -18,29 +18,23 @@ from sofa_softctl.view.movie.animation import (
 )
 from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, framing
 from sofa_softctl.view.movie.direction import View, direction_of
-from sofa_softctl.view.movie.renderer import check_renderer, quiet, window_without_x
+from sofa_softctl.view.movie.renderer import check_renderer, suppress_warnings, window_without_x
 
 GROUND = np.array([0.965, 0.972, 0.980])
-"""Color behind everything; a single one, so that a GIF stays small and has no bands."""
+"""Background; a single color, so that a GIF stays small and has no bands."""
 SLACK = np.array([0.24, 0.29, 0.37])
 """Color of a cable without tension."""
-TRAIL = 0.25
-"""Share of the movie's time after which a marker's trail has faded."""
-SHARP = 35.0
-"""Angle between two faces from which light breaks at their edge [degree]."""
-LONGEST = 0.22
-"""Length of the greatest contact force, relative to the extent of what is shown."""
 
 
 @contextmanager
 def open_stage(
     animation: Animation, size: tuple[int, int], title: str, view: View | None = None
 ) -> Iterator[Stage]:
-    """The stage of an animation, of a size in pixels, with a line of text at the top."""
+    """Open the stage of an animation, with a size in pixels and a title at the top."""
     check_renderer()
     import pyvista
 
-    with quiet(), window_without_x():
+    with suppress_warnings(), window_without_x():
         plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size))
         try:
             plotter.enable_anti_aliasing("ssaa")
@@ -52,7 +46,7 @@ def open_stage(
 
 
 class Stage:
-    """The objects of an animation in one off-screen plotter, moved from frame to frame."""
+    """Objects of an animation in an off-screen plotter, moved from frame to frame."""
 
     def __init__(
         self, plotter: Any, animation: Animation, title: str, view: View | None = None
@@ -80,35 +74,35 @@ class Stage:
         self.frame_all()
 
     def frame_all(self) -> None:
-        """Place the camera so that all frames of the animation are seen."""
+        """Place the camera so that all frames of the animation fit."""
         self._place_camera(self._view)
 
     def _add_body(self, body: AnimatedSurface) -> tuple[AnimatedSurface, Any, Any, np.ndarray]:
-        """The far side opaque, the near side like glass: cables between them are seen.
+        """Add a body with opaque far side and transparent near side, to show cables inside.
 
-        An obstacle is opaque from all sides.
+        Obstacles are opaque from all sides.
         """
-        whole = _poly(body.positions[0], body.triangles)
-        whole["source"] = np.arange(whole.n_points)
-        skin = whole.compute_normals(
+        surface = _poly(body.positions[0], body.triangles)
+        surface["source"] = np.arange(surface.n_points)
+        skin = surface.compute_normals(
             cell_normals=False,
             consistent_normals=False,
             split_vertices=True,
-            feature_angle=SHARP,
+            feature_angle=35.0,  # [degree] between faces with a visible edge
         )
         source = np.array(skin["source"])
         look = {"color": body.color, "smooth_shading": True, "ambient": 0.34}
         skin.set_active_scalars(None)
         if body.obstacle:
             self.plotter.add_mesh(skin, lighting=body.lit, **look)
-            return body, whole, skin, source
+            return body, surface, skin, source
         self.plotter.add_mesh(skin, culling="front", **look)
         self.plotter.add_mesh(
             skin, culling="back", opacity=0.28, specular=0.5, specular_power=20, **look
         )
         edge = 0.55 * _rgb(body.color)
-        self.plotter.add_silhouette(whole, color=tuple(edge), line_width=1.6 * self.pixel)
-        return body, whole, skin, source
+        self.plotter.add_silhouette(surface, color=tuple(edge), line_width=1.6 * self.pixel)
+        return body, surface, skin, source
 
     def _add_line(self, line: AnimatedCable) -> tuple[AnimatedCable, Any, Any]:
         mesh = _polyline(line.points[0])
@@ -118,10 +112,11 @@ class Stage:
         return line, mesh, actor
 
     def _add_forces(self, forces: Forces) -> tuple[np.ndarray, Any]:
-        """Both ends of every arrow in every frame, shape (n_frames, 2 k, 3), and their mesh."""
+        """Add arrows; return their ends in each frame, shape (n_frames, 2 k, 3), and their mesh."""
         size = np.linalg.norm(forces.vectors, axis=2)
-        most = size.max(initial=0.0)
-        scale = LONGEST * self.extent / most if most > 0.0 else 0.0
+        size_max = size.max(initial=0.0)
+        length_max = 0.22 * self.extent
+        scale = length_max / size_max if size_max > 0.0 else 0.0
         tips = forces.points + scale * forces.vectors
         self.tips.append(tips[size > 0.0])
         ends = np.stack([forces.points, tips], axis=2).reshape(len(tips), -1, 3)
@@ -136,7 +131,7 @@ class Stage:
         return ends, mesh
 
     def _add_marker(self, marker: AnimatedPoint) -> tuple[AnimatedPoint, Any, Any]:
-        """A ball like glass, so that one inside another is seen, and the path."""
+        """Add a transparent ball, so that a ball inside it is seen, and its path."""
         import pyvista
 
         path = _polyline(marker.positions)
@@ -160,9 +155,9 @@ class Stage:
         camera.clipping_range = (0.01 * self.extent, 50.0 * self.extent)
 
     def picture(self, frame: int) -> np.ndarray:
-        """The frame as pixels, shape (height, width, 3)."""
-        for body, whole, skin, source in self.bodies:
-            whole.points = body.positions[frame]
+        """Return the frame as pixels, shape (height, width, 3)."""
+        for body, surface, skin, source in self.bodies:
+            surface.points = body.positions[frame]
             skin.points = body.positions[frame][source]
             skin.compute_normals(
                 cell_normals=False, consistent_normals=False, split_vertices=False, inplace=True
@@ -170,9 +165,9 @@ class Stage:
         for line, mesh, actor in self.lines:
             mesh.points = line.points[frame]
             pull = 0.0 if line.tension is None else float(line.tension[frame]) / self.tension
-            share = min(max(pull, 0.0), 1.0)
-            actor.prop.color = tuple(SLACK + share * (_rgb(line.color) - SLACK))
-            actor.prop.line_width = (3.0 + 5.0 * share) * self.pixel
+            fraction = min(max(pull, 0.0), 1.0)
+            actor.prop.color = tuple(SLACK + fraction * (_rgb(line.color) - SLACK))
+            actor.prop.line_width = (3.0 + 5.0 * fraction) * self.pixel
         for ends, mesh in self.forces:
             mesh.points = ends[frame]
         time = self.animation.time
@@ -186,8 +181,9 @@ class Stage:
 
 
 def _trail(color: np.ndarray, time: np.ndarray, frame: int) -> np.ndarray:
-    """Color of a path's points: faint, and strong where the marker has just been, (n, 4)."""
-    age = (time[frame] - time) / max(TRAIL * (time[-1] - time[0]), 1e-12)
+    """Return the colors of a path: faint, and strong behind the marker, shape (n, 4)."""
+    fading_time = max(0.25 * (time[-1] - time[0]), 1e-12)
+    age = (time[frame] - time) / fading_time
     fresh = np.where(age >= 0.0, np.clip(1.0 - age, 0.0, 1.0), 0.0)
     color = np.tile(np.append(color, 0.0), (len(time), 1))
     color[:, 3] = 0.25 + 0.75 * fresh
@@ -195,7 +191,7 @@ def _trail(color: np.ndarray, time: np.ndarray, frame: int) -> np.ndarray:
 
 
 def _rgb(color: str) -> np.ndarray:
-    """A color's red, green and blue from 0 to 1, shape (3,)."""
+    """Return red, green and blue from 0 to 1, shape (3,)."""
     import pyvista
 
     return np.array(pyvista.Color(color).float_rgb)
@@ -209,7 +205,7 @@ def _poly(points: np.ndarray, triangles: np.ndarray) -> Any:
 
 
 def _segments(points: np.ndarray) -> Any:
-    """A line between each pair of points."""
+    """Return a mesh with a line between each pair of points."""
     import pyvista
 
     mesh = pyvista.PolyData(np.array(points))

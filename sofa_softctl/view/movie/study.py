@@ -17,19 +17,16 @@ if TYPE_CHECKING:
     from sofa_softctl.scene.session.session import Session
     from sofa_softctl.view.movie.capture import Camera
 
-FARTHEST = 20.0
-"""Greatest coordinate of a frame, as a multiple of that at the start: beyond, a run diverges."""
-
 
 def film(task: Task, path: Path) -> tuple[Row, str]:
-    """Do a run, and make a movie of it, up to where it failed or went beyond `FARTHEST`.
+    """Execute a run of a study and make a movie of it, up to its failure or divergence.
 
     Args:
         task: The run.
         path: Movie to write.
 
     Returns:
-        The row, and why there is no movie; empty: there is one.
+        The row, and the reason for having no movie, or "".
     """
     operator = _Operator(path)
     row = run_one(task, [operator])
@@ -44,7 +41,7 @@ def film(task: Task, path: Path) -> tuple[Row, str]:
 
 
 class _Operator(Observer):
-    """Points a camera at a run until its bodies are beyond `FARTHEST`."""
+    """Observer that films a run until it diverges: coordinates beyond 20 times the first ones."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -55,16 +52,16 @@ class _Operator(Observer):
         from sofa_softctl.view.movie.capture import Camera
 
         self.camera = Camera(session, self._path)
-        self._farthest = FARTHEST * _reach(session)
+        self._coordinate_max = 20.0 * _greatest_coordinate(session)
 
     @override
-    def step(self, session: Session, done: int) -> None:
-        if self.camera is not None and _reach(session) <= self._farthest:
-            self.camera.look()
+    def step(self, session: Session, count: int) -> None:
+        if self.camera is not None and _greatest_coordinate(session) <= self._coordinate_max:
+            self.camera.capture_frame()
 
 
-def _reach(session: Any) -> float:
-    """Greatest coordinate of all positions."""
+def _greatest_coordinate(session: Any) -> float:
+    """Return the greatest absolute coordinate of all positions."""
     return max(
         (float(np.abs(x).max(initial=0.0)) for x in session.positions().values()), default=0.0
     )

@@ -9,18 +9,18 @@ FACES = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
 
 
 def surface_triangles(tetrahedra: np.ndarray, positions: np.ndarray | None = None) -> np.ndarray:
-    """Faces that belong to one tetrahedron only, counterclockwise seen from outside.
+    """Return the faces of one tetrahedron only, counterclockwise seen from outside.
 
     Args:
         tetrahedra: Vertex numbers, shape (m, 4).
-        positions: Vertices [length], shape (n, 3). Tetrahedra of negative volume are turned with
-            them; without them every volume is taken to be positive.
+        positions: Vertices [length], shape (n, 3). Used to reorder tetrahedra of negative
+            volume; without them, all volumes are taken as positive.
 
     Returns:
         Vertex numbers, shape (k, 3), in the order of the tetrahedra.
 
     Raises:
-        ValueError: not four vertices a tetrahedron, or a vertex that has no position.
+        ValueError: not four vertices per tetrahedron, or a vertex without a position.
     """
     tetrahedra = np.asarray(tetrahedra)
     if tetrahedra.ndim != 2 or tetrahedra.shape[1] != 4:
@@ -37,7 +37,7 @@ def surface_triangles(tetrahedra: np.ndarray, positions: np.ndarray | None = Non
 
 
 def _with_positive_volume(tetrahedra: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """The same tetrahedra; those of negative volume with two corners exchanged."""
+    """Return the tetrahedra, with two corners exchanged if their volume is negative."""
     if positions.ndim != 2 or positions.shape[1] != 3:
         raise ValueError(f"Positions must have shape (n, 3). Got: {positions.shape}.")
     if tetrahedra.size and not 0 <= tetrahedra.min() <= tetrahedra.max() < len(positions):
@@ -51,12 +51,12 @@ def _with_positive_volume(tetrahedra: np.ndarray, positions: np.ndarray) -> np.n
 
 
 def balls(centres: np.ndarray, radii: np.ndarray, rounds: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Surfaces of balls that move, as one mesh.
+    """Return the surfaces of moving balls as one mesh.
 
     Args:
         centres: Centre of each ball in each frame [length], shape (n_frames, n, 3).
-        radii: Radius of each [length], shape (n,).
-        rounds: How often the faces of an icosahedron are divided in four.
+        radii: Radius of each ball [length], shape (n,).
+        rounds: Number of subdivisions of an icosahedron's faces into four.
 
     Returns:
         Vertices in each frame, shape (n_frames, n m, 3), and triangles, shape (n k, 3).
@@ -69,30 +69,30 @@ def balls(centres: np.ndarray, radii: np.ndarray, rounds: int = 2) -> tuple[np.n
 
 
 def _unit_ball(rounds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points on the unit sphere and outward triangles."""
+    """Return points on the unit sphere and outward triangles."""
     golden = (1.0 + 5.0**0.5) / 2.0
     corners = [(0.0, s, t * golden) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
     points = np.array([np.roll(corner, shift) for shift in range(3) for corner in corners])
     points /= np.linalg.norm(points[0])
     edge = np.linalg.norm(points[:, None] - points[None], axis=2)
-    near = (edge > 0.0) & (edge < 1.2)
+    is_edge = (edge > 0.0) & (edge < 1.2)
     triangles = [
         (a, b, c)
         for a in range(12)
         for b in range(a + 1, 12)
         for c in range(b + 1, 12)
-        if near[a, b] and near[b, c] and near[a, c]
+        if is_edge[a, b] and is_edge[b, c] and is_edge[a, c]
     ]
     faces = np.array(triangles)
     inward = np.linalg.det(points[faces]) < 0.0
     faces[inward] = faces[inward][:, [0, 2, 1]]
     for _ in range(rounds):
-        points, faces = _divided(points, faces)
+        points, faces = _subdivide_faces(points, faces)
     return points, faces
 
 
-def _divided(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every face in four, the new points on the unit sphere."""
+def _subdivide_faces(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Divide each face into four, with new points on the unit sphere."""
     pairs = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     edges, number = np.unique(pairs, axis=0, return_inverse=True)
     middle = points[edges].sum(axis=1)

@@ -24,7 +24,7 @@ from sofa_softctl.view.movie.surface import surface_triangles
 
 
 def animation_of(record: Record) -> Animation:
-    """Bodies, cables, goals and contact forces of every recorded step.
+    """Return bodies, cables, goals and contact forces of every recorded step.
 
     Raises:
         RecordError: The recording has no meshes.
@@ -66,15 +66,15 @@ def _line(record: Record, cable: Cable, number: int) -> AnimatedCable:
 
 
 class Window:
-    """A look at a session whenever it is asked for; the camera goes with the robot.
+    """Pictures of a session at any time; the camera follows the robot.
 
     Args:
         session: The session.
         size: Width and height [pixel].
-        view: Where the camera stands; None: its own choice.
+        view: View of the camera. By default, one that shows the motion.
 
     Raises:
-        SoftctlError: A missing extra, or nothing to render with or to show.
+        SoftctlError: An extra or OpenGL is missing, or there is nothing to show.
     """
 
     def __init__(
@@ -86,34 +86,34 @@ class Window:
         self._stage: Stage | None = None
 
     def picture(self) -> np.ndarray:
-        """The session now as pixels, shape (height, width, 3)."""
-        self._camera.forget()
-        self._camera.look()
+        """Return the current session as pixels, shape (height, width, 3)."""
+        self._camera.clear()
+        self._camera.capture_frame()
         animation = self._camera.animation()
         if self._stage is None:
             self._stage = self._stack.enter_context(
                 open_stage(animation, self._size, "", self._view)
             )
-        _renew(self._stage.animation, animation)
+        _copy_arrays(self._stage.animation, animation)
         pulls = [line.tension.max() for line in animation.lines if line.tension is not None]
         self._stage.tension = float(max([self._stage.tension, *pulls]))
         self._stage.frame_all()
         return self._stage.picture(0)
 
     def close(self) -> None:
-        """Let go of the renderer."""
+        """Close the renderer."""
         self._stack.close()
         self._stage = None
 
 
-def _renew(shown: Animation, now: Animation) -> None:
-    """Write the arrays of one animation into those of another, of the same objects."""
-    shown.time[:] = now.time
-    for body, new in zip(shown.bodies, now.bodies, strict=True):
-        body.positions[:] = new.positions
-    for line, other in zip(shown.lines, now.lines, strict=True):
-        line.points[:] = other.points
-        if line.tension is not None and other.tension is not None:
-            line.tension[:] = other.tension
-    for marker, place in zip(shown.markers, now.markers, strict=True):
-        marker.positions[:] = place.positions
+def _copy_arrays(target: Animation, source: Animation) -> None:
+    """Copy the arrays of an animation to another one with the same objects."""
+    target.time[:] = source.time
+    for body, new_body in zip(target.bodies, source.bodies, strict=True):
+        body.positions[:] = new_body.positions
+    for line, new_line in zip(target.lines, source.lines, strict=True):
+        line.points[:] = new_line.points
+        if line.tension is not None and new_line.tension is not None:
+            line.tension[:] = new_line.tension
+    for marker, new_marker in zip(target.markers, source.markers, strict=True):
+        marker.positions[:] = new_marker.positions

@@ -70,65 +70,65 @@ details { margin-top: 10px; } summary { cursor: pointer; color: var(--blue); fon
 
 
 def page(title: str, head: str, sections: Iterable[str]) -> str:
-    """The text of a whole HTML file, which needs no other file.
+    """Return the text of a self-contained HTML file.
 
     Args:
-        title: Its title, as plain text.
-        head: HTML below it, such as `tiles`.
-        sections: HTML of its cards; empty ones are left out.
+        title: Title as plain text.
+        head: HTML below the title, such as `tiles`.
+        sections: HTML of the cards; empty ones are left out.
     """
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         f"<h1>{escape(title)}</h1>\n{head}\n"
-        + "\n".join(one for one in sections if one)
+        + "\n".join(filter(None, sections))
         + "\n</main>\n</body>\n</html>\n"
     )
 
 
 def tiles(values: Iterable[tuple[str, str]]) -> str:
-    """Large numbers side by side, each with its meaning below it."""
+    """Return large numbers side by side, each with its meaning below it."""
     cells = "".join(f'<div class="tile"><b>{a}</b><span>{b}</span></div>' for a, b in values)
     return f'<div class="tiles">{cells}</div>'
 
 
 def findings(items: Iterable[tuple[str, str]]) -> str:
-    """Sentences with their level, 'bad', 'look' or 'good', in the order given."""
+    """Return sentences as a list, marked by their level 'bad', 'look' or 'good'."""
     lines = "".join(f'<li class="{level}">{escape(text)}</li>' for text, level in items)
     return f'<ul class="found">{lines}</ul>'
 
 
 def section(title: str, body: str, note: str = "") -> str:
-    """A card with a title; the note stands below it, smaller."""
+    """Return a card with a title, and a smaller note below it."""
     text = f'<p class="soft">{note}</p>' if note else ""
     return f"<section>\n<h2>{title}</h2>\n{text}{body}\n</section>"
 
 
 def note(text: str) -> str:
-    """A smaller paragraph, HTML."""
+    """Return a smaller paragraph of HTML."""
     return f'<p class="soft">{text}</p>'
 
 
-def folded(summary: str, body: str) -> str:
-    """Section that folds out."""
+def details(summary: str, body: str) -> str:
+    """Return a section that opens at a click."""
     return f"<details><summary>{escape(summary)}</summary>{body}</details>"
 
 
 def figure(svg: str, caption: str, *, wide: bool = False) -> str:
-    """A drawing with a caption; a wide one is scrolled, not shrunk, on narrow screens."""
+    """Return a drawing with a caption; narrow screens scroll a wide one instead of shrinking it."""
     text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     kind = ' class="wide"' if wide else ""
     return f"<figure{kind}>{svg}{text}</figure>"
 
 
-def doubted(number: str) -> str:
-    """A number that is not to be trusted, marked as such."""
+def mark_untrusted(number: str) -> str:
+    """Return a number, marked as not to be trusted."""
     return f'<span class="doubt" title="not to be trusted">\u2717\u202f{number}</span>'
 
 
 def table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; heads that begin with 'n:' are of numbers."""
+    """Return a table; heads of columns with numbers begin with 'n:'."""
     heads = list(heads)
     kinds = [' class="n"' if head.startswith("n:") else "" for head in heads]
     top = "".join(

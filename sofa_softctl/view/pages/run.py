@@ -25,25 +25,25 @@ from sofa_softctl.status import Status
 from sofa_softctl.units import SEPARATOR, Units, of_columns
 from sofa_softctl.view.pages import html
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words import counted
+from sofa_softctl.view.words import plural
 
-SAMPLES = 1500
-"""More steps than this are drawn as the least and the greatest value of equal spans."""
+SAMPLES_MAX = 1500
+"""Number of steps above which figures show minima and maxima of equal time spans."""
 
 
 def series_figure(
     time: np.ndarray, values: np.ndarray, labels: Sequence[str], unit: str, time_unit: str
 ) -> str:
-    """Columns over time.
+    """Return a figure of columns over time.
 
     Args:
-        time: Shape (n,).
-        values: Shape (n, k); NaN are gaps.
-        labels: Of the columns.
-        unit: Of the values; empty: none.
-        time_unit: Likewise.
+        time: Times, shape (n,).
+        values: Values, NaN for gaps, shape (n, k).
+        labels: Labels of the columns.
+        unit: Unit of the values, or "".
+        time_unit: Unit of the times, or "".
     """
-    time, values = thinned(time, values)
+    time, values = downsample_keep_extrema(time, values)
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
@@ -60,21 +60,21 @@ def series_figure(
     return svg(9.2, 2.3, draw)
 
 
-def thinned(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most about `SAMPLES` rows that keep every peak: least and greatest value of each span.
+def downsample_keep_extrema(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return at most about `SAMPLES_MAX` rows: minima and maxima of equal time spans.
 
     Args:
-        time: Shape (n,).
-        values: Shape (n, k).
+        time: Times, shape (n,).
+        values: Values, shape (n, k).
     """
-    if len(time) <= SAMPLES:
+    if len(time) <= SAMPLES_MAX:
         return time, values
-    span = math.ceil(2 * len(time) / SAMPLES)
+    span = math.ceil(2 * len(time) / SAMPLES_MAX)
     starts = np.arange(0, len(time), span)
     low = np.fmin.reduceat(values, starts)
     high = np.fmax.reduceat(values, starts)
-    last = np.minimum(starts + span - 1, len(time) - 1)
-    times = np.stack([time[starts], time[last]], axis=1).ravel()
+    ends = np.minimum(starts + span - 1, len(time) - 1)
+    times = np.stack([time[starts], time[ends]], axis=1).ravel()
     return times, np.stack([low, high], axis=1).reshape(-1, values.shape[1])
 
 
@@ -82,14 +82,14 @@ ORDER = ("bad", "look", "good")
 
 
 def findings_of(record: Record) -> list[tuple[str, str]]:
-    """Sentences with their level, 'bad', 'look' or 'good'; failures first."""
-    found = [_ending(record), *_not_finite(record), *_inverted(record), *_statuses(record)]
-    found += _errors(record)
-    return sorted(found, key=lambda one: ORDER.index(one[1]))
+    """Return sentences with their level 'bad', 'look' or 'good'; failures first."""
+    findings = [_end_status(record), *_not_finite(record), *_inverted_bodies(record)]
+    findings += [*_statuses(record), *_errors(record)]
+    return sorted(findings, key=lambda finding: ORDER.index(finding[1]))
 
 
-def _ending(record: Record) -> tuple[str, str]:
-    steps = counted(len(record.time), "step")
+def _end_status(record: Record) -> tuple[str, str]:
+    steps = plural(len(record.time), "step")
     if record.status == COMPLETE:
         return f"The run ended as planned, after {steps}.", "good"
     if record.status == INTERRUPTED:
@@ -100,24 +100,24 @@ def _ending(record: Record) -> tuple[str, str]:
 def _not_finite(record: Record) -> Iterator[tuple[str, str]]:
     for name, values in record.channels.items():
         if values.dtype.kind == "f" and len(values):
-            wrong = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
-            if name.endswith(".position") and not wrong.all():
-                there = np.flatnonzero(~wrong)  # before and after, it was not in the scene
-                if there[0]:
-                    yield f"{name} begins at t = {record.time[there[0]]:.4g}.", "look"
-                wrong[: there[0]] = False
-                if record.complete and there[-1] + 1 < len(wrong):
-                    yield f"{name} ends at t = {record.time[there[-1]]:.4g}.", "look"
-                    wrong[there[-1] + 1 :] = False
-            if wrong.any():
-                first = record.time[int(np.argmax(wrong))]
-                steps = counted(int(wrong.sum()), "step")
+            is_invalid = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+            if name.endswith(".position") and not is_invalid.all():
+                valid_steps = np.flatnonzero(~is_invalid)  # it may come and go
+                if valid_steps[0]:
+                    yield f"{name} begins at t = {record.time[valid_steps[0]]:.4g}.", "look"
+                is_invalid[: valid_steps[0]] = False
+                if record.complete and valid_steps[-1] + 1 < len(is_invalid):
+                    yield f"{name} ends at t = {record.time[valid_steps[-1]]:.4g}.", "look"
+                    is_invalid[valid_steps[-1] + 1 :] = False
+            if is_invalid.any():
+                first = record.time[int(np.argmax(is_invalid))]
+                steps = plural(int(is_invalid.sum()), "step")
                 level = "bad" if name.endswith(".position") else "look"
                 yield f"{name} is not finite in {steps}, first at t = {first:.4g}.", level
 
 
-def _inverted(record: Record) -> Iterator[tuple[str, str]]:
-    """Bodies with tetrahedra that are inside out."""
+def _inverted_bodies(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield the bodies with tetrahedra that are inside out."""
     try:
         bodies = geometry_in(record).bodies
     except RecordError:
@@ -133,25 +133,25 @@ def _inverted(record: Record) -> Iterator[tuple[str, str]]:
             )
         if counts.any():
             first = record.time[int(np.argmax(counts > 0))]
-            most = f"{counts.max()} of {len(body.tetrahedra)} tetrahedra"
-            yield f"{body.name}: {most} inside out, first at t = {first:.4g}.", "bad"
+            extent = f"{counts.max()} of {len(body.tetrahedra)} tetrahedra"
+            yield f"{body.name}: {extent} inside out, first at t = {first:.4g}.", "bad"
 
 
 def _statuses(record: Record) -> Iterator[tuple[str, str]]:
-    """How solvers ended, by the texts that are a `Status`."""
-    known = {status.name for status in Status}
+    """Yield the statuses of solvers, from channels of texts that are a `Status`."""
+    names = {status.name for status in Status}
     for name, values in record.channels.items():
-        if values.dtype.kind != "U" or not (set(values.tolist()) & known):
+        if values.dtype.kind != "U" or not (set(values.tolist()) & names):
             continue
         counts = Counter(values.tolist())
         solved = counts.pop(Status.SOLVED.name, 0)
-        others = ", ".join(f"{count} {text}" for text, count in counts.most_common() if text)
-        text = f"{name}: {solved} of {counted(len(values), 'step')} SOLVED"
-        yield (f"{text}; {others}.", "look") if others else (f"{text}.", "good")
+        unsolved = ", ".join(f"{count} {text}" for text, count in counts.most_common() if text)
+        text = f"{name}: {solved} of {plural(len(values), 'step')} SOLVED"
+        yield (f"{text}; {unsolved}.", "look") if unsolved else (f"{text}.", "good")
 
 
 def _errors(record: Record) -> Iterator[tuple[str, str]]:
-    """Distance to goals at the end, and its largest value."""
+    """Yield the distances to goals at the end, and their maxima."""
     for name, values in record.channels.items():
         if not name.endswith(".error") or values.dtype.kind != "f" or not values.size:
             continue
@@ -159,30 +159,30 @@ def _errors(record: Record) -> Iterator[tuple[str, str]]:
         if not np.isfinite(worst).all():
             continue
         unit = f" {record.units[name]}" if record.units[name] else ""
-        at = record.time[int(np.argmax(worst))]
+        time = record.time[int(np.argmax(worst))]
         text = f"{name}: {worst[-1]:.4g}{unit} at the end, at most {worst.max():.4g}{unit}"
-        yield f"{text}, at t = {at:.4g}.", "good" if worst[-1] <= 0.1 * worst.max() else "look"
+        yield f"{text}, at t = {time:.4g}.", "good" if worst[-1] <= 0.1 * worst.max() else "look"
 
 
-PICTURE = (440, 400)
+SIZE = (440, 400)
 """Width and height of a picture [pixel]."""
 OPEN, DRAWN = 6, 24
-"""Figures that are not folded, and figures in all; the table has every channel."""
-STRESSES = 200
-"""Most steps whose stresses are computed."""
+"""Number of figures that are open, and in total; the table has every channel."""
+STRESS_STEPS = 200
+"""Maximum number of steps at which stresses are computed."""
 TEXTS = ("scene", "backend", "dt", "units", "cpu", "os")
-"""Metadata that are neither parameters nor versions nor of controllers."""
+"""Metadata besides parameters, versions, and data of controllers."""
 FIRST = ("error", "effort", "displacement", "tip", "goal")
 """Data that are drawn first."""
 OF_CABLES = {"force": "force", "displacement": "length"}
-"""Data of cables, which are drawn together, and what they are."""
+"""Data of cables, which are drawn together, and their quantities."""
 
 
 def page(record: Record) -> str:
-    """The text of the HTML file.
+    """Return the text of the HTML file.
 
     Args:
-        record: The recording; one that ended early is reported as far as it goes.
+        record: Recording, which may have ended early.
     """
     scene = record.metadata.get("scene", "a scene")
     sections = [
@@ -191,7 +191,7 @@ def page(record: Record) -> str:
         _plots(record),
         _channels(record),
         _parameters(record),
-        _produced(record),
+        _provenance(record),
     ]
     return html.page(f"Run of {scene}", _tiles(record), sections)
 
@@ -212,12 +212,12 @@ def _tiles(record: Record) -> str:
 
 
 def _pictures(record: Record) -> str:
-    """The robot at the start, in the middle and at the end."""
+    """Return pictures of the robot at the start, in the middle and at the end."""
     count = len(record.time)
     if not count:
         return ""
     try:
-        shown = [*_rendered(record, sorted({0, (count - 1) // 2, count - 1}))]
+        shown = [*_render_steps(record, sorted({0, (count - 1) // 2, count - 1}))]
     except (SoftctlError, ValueError) as error:
         return html.section("Pictures", f"<p>There are none: {escape(str(error))}</p>")
     body = "".join(
@@ -229,8 +229,8 @@ def _pictures(record: Record) -> str:
     return html.section("Pictures", f'<div class="pictures">{body}</div>')
 
 
-def _rendered(record: Record, steps: list[int]) -> Iterator[tuple[int, str]]:
-    """Steps with their pictures, PNG in base64."""
+def _render_steps(record: Record, steps: list[int]) -> Iterator[tuple[int, str]]:
+    """Yield steps with their pictures, PNG in base64."""
     from sofa_softctl.view.movie.encoding import write_picture
     from sofa_softctl.view.movie.stage import open_stage
     from sofa_softctl.view.movie.window import animation_of
@@ -238,7 +238,7 @@ def _rendered(record: Record, steps: list[int]) -> Iterator[tuple[int, str]]:
     animation = animation_of(record)
     if not (animation.bodies or animation.lines or animation.markers):
         raise ValueError("the scene has no body with a mesh, no cables and no goals.")
-    with open_stage(animation, PICTURE, "") as stage, tempfile.TemporaryDirectory() as folder:
+    with open_stage(animation, SIZE, "") as stage, tempfile.TemporaryDirectory() as folder:
         for step in steps:
             file = Path(folder, "step.png")
             write_picture(file, stage.picture(step))
@@ -249,20 +249,19 @@ def _plots(record: Record) -> str:
     if len(record.time) < 2:
         return ""
     cables = _cables(record)
-    drawn = {f"{cable.name}.{data}" for cable in cables for data in OF_CABLES}
-    names = [name for name in record.channels if name not in drawn and _is_drawn(record, name)]
+    of_cables = {f"{cable.name}.{data}" for cable in cables for data in OF_CABLES}
+    names = [name for name in record.channels if name not in of_cables and _is_drawn(record, name)]
     names.sort(key=_importance)
-    figures = [*_stresses(record), *_of_cables(record, cables)]
+    figures = [*_stresses(record), *_cable_figures(record, cables)]
     figures[1:1] = [_channel(record, name) for name in names[: DRAWN - len(figures)]]
     body = "".join(figures[:OPEN])
     if figures[OPEN:]:
-        body += html.folded(counted(len(figures) - OPEN, "further figure"), "".join(figures[OPEN:]))
+        body += html.details(plural(len(figures) - OPEN, "further figure"), "".join(figures[OPEN:]))
     note = "Channels of many nodes, and those that do not change, are not drawn."
     return html.section("Over time", body, note) if body else ""
 
 
 def _channel(record: Record, name: str) -> str:
-    """Figure of one channel."""
     values = record.channels[name]
     owner, _, data = name.rpartition(".")
     labels = column_names(data, values.shape[1:])
@@ -273,50 +272,50 @@ def _channel(record: Record, name: str) -> str:
     unit = record.units[name]
     if SEPARATOR in unit:
         units = of_columns(unit, len(labels))
-        labels = [f"{label} [{own}]" for label, own in zip(labels, units, strict=True)]
+        labels = [f"{label} [{symbol}]" for label, symbol in zip(labels, units, strict=True)]
     return html.figure(series_figure(record.time, columns, labels, unit, _time_unit(record)), name)
 
 
-def _of_cables(record: Record, cables: list[Cable]) -> Iterator[str]:
-    """Force and displacement of all cables."""
+def _cable_figures(record: Record, cables: list[Cable]) -> Iterator[str]:
+    """Yield figures of force and displacement of the cables."""
     for data, quantity in OF_CABLES.items():
-        found = {
+        columns_by_name = {
             cable.name: record.channels[f"{cable.name}.{data}"].reshape(-1)
             / (cable.lambda_per_effort if data == "force" else 1.0)
             for cable in cables[: len(PALETTE)]
             if f"{cable.name}.{data}" in record.channels
         }
-        if not found:
+        if not columns_by_name:
             continue
-        columns, unit = np.stack(list(found.values()), axis=1), _symbol(record, quantity)
-        svg = series_figure(record.time, columns, [*found], unit, _time_unit(record))
-        rest = len(cables) - len(found)
-        more = f"; {counted(rest, 'further cable')} not drawn" if rest else ""
-        yield html.figure(svg, f"{data.capitalize()} of the cables{more}")
+        columns, unit = np.stack(list(columns_by_name.values()), axis=1), _unit(record, quantity)
+        svg = series_figure(record.time, columns, [*columns_by_name], unit, _time_unit(record))
+        hidden_count = len(cables) - len(columns_by_name)
+        remark = f"; {plural(hidden_count, 'further cable')} not drawn" if hidden_count else ""
+        yield html.figure(svg, f"{data.capitalize()} of the cables{remark}")
 
 
 def _stresses(record: Record) -> Iterator[str]:
-    """Largest von Mises stress of each body over time."""
+    """Yield a figure of the largest von Mises stress of each body over time."""
     try:
         bodies = [body for body in geometry_in(record).bodies if body.material is not None]
     except RecordError:
         return
-    every = -(-len(record.time) // STRESSES)
+    interval = -(-len(record.time) // STRESS_STEPS)
     columns = []
     for body in bodies[: len(PALETTE)]:
-        steps = record.channels[f"{body.name}.position"][::every]
+        steps = record.channels[f"{body.name}.position"][::interval]
         stresses = [
             body.von_mises(positions[:, :3]) if np.isfinite(positions).all() else None
             for positions in steps
         ]
-        columns.append([np.nan if each is None else float(each.max()) for each in stresses])
+        columns.append([np.nan if field is None else float(field.max()) for field in stresses])
     if columns:
         names, table = [body.name for body in bodies], np.array(columns).T
-        unit, times = _symbol(record, "pressure"), record.time[::every]
+        unit, times = _unit(record, "pressure"), record.time[::interval]
         svg = series_figure(times, table, names[: len(columns)], unit, _time_unit(record))
-        of = names[0] if len(names) == 1 else "each body"
-        thinned = "" if every == 1 else f", in every {every}th step"
-        yield html.figure(svg, f"Largest von Mises stress of {of}{thinned}")
+        owner = names[0] if len(names) == 1 else "each body"
+        remark = "" if interval == 1 else f", in every {interval}th step"
+        yield html.figure(svg, f"Largest von Mises stress of {owner}{remark}")
 
 
 def _channels(record: Record) -> str:
@@ -325,15 +324,15 @@ def _channels(record: Record) -> str:
         if values.dtype.kind == "U" or not values.size:
             continue
         last = values[-1].ravel()
-        end = f"{last[0]:.5g}" if len(last) == 1 else f"{counted(len(last), 'number')}"
+        end = f"{last[0]:.5g}" if len(last) == 1 else f"{plural(len(last), 'number')}"
         finite = values[np.isfinite(values)]
         low, high = (f"{f(finite):.5g}" if finite.size else "–" for f in (np.min, np.max))
         rows.append([escape(name), escape(record.units[name]), low, high, end])
     if not rows:
         return ""
     body = html.table(["channel", "unit", "n:least", "n:greatest", "n:at the end"], rows)
-    title = f"{counted(len(rows), 'channel')} of numbers"
-    return html.section("What was recorded", html.folded(title, body))
+    title = f"{plural(len(rows), 'channel')} of numbers"
+    return html.section("What was recorded", html.details(title, body))
 
 
 def _parameters(record: Record) -> str:
@@ -345,19 +344,19 @@ def _parameters(record: Record) -> str:
     return html.section("Parameters of the scene", html.table(["name", "value"], rows)) * bool(rows)
 
 
-def _produced(record: Record) -> str:
-    known = [(key, record.metadata[key]) for key in TEXTS if key in record.metadata]
-    others = [
+def _provenance(record: Record) -> str:
+    general = [(key, record.metadata[key]) for key in TEXTS if key in record.metadata]
+    further = [
         (key, value)
         for key, value in record.metadata.items()
         if key not in TEXTS and not key.startswith("parameter.")
     ]
-    rows = [[escape(key), escape(value)] for key, value in known + others]
+    rows = [[escape(key), escape(value)] for key, value in general + further]
     return html.section("What produced it", html.table(["", ""], rows)) * bool(rows)
 
 
 def _is_drawn(record: Record, name: str) -> bool:
-    """Whether a channel is of few numbers, some of which change."""
+    """Return True for a channel of few numbers that change."""
     values = record.channels[name]
     if values.dtype.kind != "f" or not 0 < values[0].size <= LEGEND_ENTRIES_MAX:
         return False
@@ -378,19 +377,19 @@ def _cables(record: Record) -> list[Cable]:
 
 
 def _names(text: str) -> list[str]:
-    """A list of names in JSON; empty where it is none."""
+    """Return a list of names in JSON, or [] if the text is not a list."""
     try:
-        found = json.loads(text)
+        names = json.loads(text)
     except ValueError:
         return []
-    return [str(name) for name in found] if isinstance(found, list) else []
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _time_unit(record: Record) -> str:
     return record.metadata.get("units", "").rpartition(", ")[2]
 
 
-def _symbol(record: Record, quantity: str) -> str:
-    """Unit of a quantity; empty where the scene declares none."""
+def _unit(record: Record, quantity: str) -> str:
+    """Return the unit of a quantity, or "" if the scene declares no units."""
     units = record.metadata.get("units", "")
     return Units.parse(units).symbol(quantity) if units else ""

@@ -30,18 +30,18 @@ THEME = {
     "#d55e00": "orange",
     "#4d4d4d": "gray",
 }
-"""Colours of figures that the page's theme replaces: names of variables in `html.STYLE`."""
+"""Variables of `html.STYLE` that replace colours of figures, to follow the page's theme."""
 _numbers = count()
 
 
 def svg(width: float, height: float, draw: Callable[[Figure], object], alt: str = "") -> str:
-    """An SVG element, whose ids are unique on the page and whose colours are its theme's.
+    """Return an SVG element with ids that are unique on the page and colours of its theme.
 
     Args:
-        width: Of the figure [inch].
-        height: Likewise.
+        width: Width of the figure [inch].
+        height: Height of the figure [inch].
         draw: Called with the empty figure of matplotlib.
-        alt: What it shows, for readers who do not see it.
+        alt: Description for screen readers.
     """
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -58,12 +58,12 @@ def svg(width: float, height: float, draw: Callable[[Figure], object], alt: str 
     number = next(_numbers)
     text = re.sub(r'\bid="', f'id="f{number}-', text)
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>f{number}-", text)
-    text = re.sub(r"#[0-9a-f]{6}\b", lambda found: _of_theme(found[0]), text)
+    text = re.sub(r"#[0-9a-f]{6}\b", lambda match: _page_color(match[0]), text)
     (box,) = re.findall(r'^<svg[^>]*?(viewBox="[^"]*")', text)
     space = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     label = f' role="img" aria-label="{escape(alt)}"' if alt else ""
     return f"<svg {space} {box}{label}>" + text[text.index(">") + 1 :]
 
 
-def _of_theme(color: str) -> str:
+def _page_color(color: str) -> str:
     return f"var(--{THEME[color]})" if color in THEME else color

@@ -19,46 +19,46 @@ def export_pvd(
     record: Record,
     path: str | os.PathLike[str],
     *,
-    every: int = 1,
+    interval: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
     """Write a recording for ParaView: NAME.pvd, and a folder NAME with the files that it lists.
 
-    Bodies have the point data `displacement` and the cell data `von_mises`, where their material is
-    known (its moduli are those at the begin of the recording); cables `force` and `displacement`;
-    contacts `force`; goals `error`. The list is written last: while it is not there, or an older
-    one is, the export is not complete. Files of an earlier export are replaced.
+    Bodies have the point data `displacement` and the cell data `von_mises`, if their material is
+    known (with the moduli at the start of the recording); cables `force` and `displacement`;
+    contacts `force`; goals `error`. The list is written last, when the export is complete. Files of
+    an earlier export are replaced.
 
     Args:
         record: The recording.
         path: The list to write.
-        every: Write every such step, the last one included.
-        progress: Called with steps done and steps in all.
+        interval: Number of steps between written ones; the last step is always written.
+        progress: Called with the number of written steps and of all steps.
 
     Returns:
         Names of the parts: bodies by their state, `cables`, contacts and goals.
 
     Raises:
-        RecordError: `every` is below 1; the recording has no steps or no meshes; or a file cannot
+        RecordError: `interval` is below 1; the recording has no steps or meshes; or a file cannot
             be written.
     """
     path = Path(path)
     count = len(record.time)
-    if every < 1:
-        raise RecordError(f"Every which step? Expected 1 or more. Got: {every}.")
+    if interval < 1:
+        raise RecordError(f"Every which step? Expected 1 or more. Got: {interval}.")
     if not count:
         raise RecordError("There is nothing to export: the recording has no steps.")
     parts = pieces_of(record)
-    steps = range((count - 1) % every, count, every)
+    steps = range((count - 1) % interval, count, interval)
     digits = max(4, len(str(len(steps) - 1)))
     lines = []
     for number, step in enumerate(steps):
         for part, piece in enumerate(parts):
             file = f"{_file_name(piece)}_{number:0{digits}}.vtu"
             write_vtu(piece.grid(step), path.with_suffix("") / file)
-            where = quoteattr(f"{path.stem}/{file}")
+            location = quoteattr(f"{path.stem}/{file}")
             time, name = quoteattr(repr(float(record.time[step]))), quoteattr(piece.name)
-            lines.append(f'<DataSet timestep={time} part="{part}" name={name} file={where}/>\n')
+            lines.append(f'<DataSet timestep={time} part="{part}" name={name} file={location}/>\n')
         if progress is not None:
             progress(number + 1, len(steps))
     with replace_atomically(path, RecordError) as temporary:
@@ -72,7 +72,7 @@ def export_pvd(
 
 
 def write_vtu(grid: Grid, path: Path) -> None:
-    """Write points and cells as a VTU file; it appears when it is complete."""
+    """Write points and cells as a VTU file, which appears when complete."""
     import meshio
 
     mesh = meshio.Mesh(

@@ -1,4 +1,4 @@
-"""What of a recording becomes files of ParaView: bodies, cables, contacts, goals."""
+"""Parts of a recording that become files of ParaView: bodies, cables, contacts, goals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Grid:
     points: np.ndarray
     """Positions [length], shape (n, 3)."""
     kind: str
-    """Of the cells: 'tetra', 'triangle', 'line' or 'vertex'."""
+    """Type of the cells: 'tetra', 'triangle', 'line' or 'vertex'."""
     cells: np.ndarray
     """Vertex numbers, shape (m, k)."""
     point_data: dict[str, np.ndarray] = field(default_factory=dict)
@@ -30,43 +30,43 @@ class Grid:
 
 
 class Piece(ABC):
-    """A part of the scene: one file a step."""
+    """Part of the scene, with one file per step."""
 
     name: str
-    """Its name, such as 'trunk/dofs'."""
+    """Name, such as 'trunk/dofs'."""
 
     @abstractmethod
     def grid(self, step: int) -> Grid:
-        """What it is at a step of the recording."""
+        """Return the grid at a step of the recording."""
 
 
 def pieces_of(record: Record) -> list[Piece]:
-    """All parts of a recording that can be shown.
+    """Return all parts of a recording that can be shown.
 
     Raises:
         RecordError: There are none, or the recording has no meshes.
     """
     geometry = geometry_in(record)
-    found: list[Piece] = [BodyPiece(record, body) for body in geometry.bodies]
+    pieces: list[Piece] = [BodyPiece(record, body) for body in geometry.bodies]
     if geometry.cables:
-        found.append(CablesPiece(record, geometry.cables))
-    for controller in _having(record, "contact_point", "contact_force"):
-        found.append(ContactsPiece(record, controller))
-    for controller in _having(record, "goal", "error"):
-        found.append(GoalsPiece(record, controller))
-    if not found:
+        pieces.append(CablesPiece(record, geometry.cables))
+    for controller in _controllers_with(record, "contact_point", "contact_force"):
+        pieces.append(ContactsPiece(record, controller))
+    for controller in _controllers_with(record, "goal", "error"):
+        pieces.append(GoalsPiece(record, controller))
+    if not pieces:
         raise RecordError(
             "There is nothing to export: the recorded scene has no body with tetrahedra or "
             "triangles, no cables, no contacts and no goals."
         )
-    return found
+    return pieces
 
 
 class BodyPiece(Piece):
-    """The mesh of a body, with displacements, stresses, and what else is known of its nodes.
+    """Mesh of a body, with displacements, stresses, and other recorded values.
 
-    Recorded values of components beside it are those of its points, or cells, where there are as
-    many: a channel `trunk/dofs.velocity`, or `trunk/elasticity.vonMisesPerElement`.
+    Recorded channels in the node of the body, such as `trunk/dofs.velocity`, become data of points
+    or cells if they have that number of values.
     """
 
     def __init__(self, record: Record, body: Body) -> None:
@@ -74,15 +74,15 @@ class BodyPiece(Piece):
         self._positions = record.channels[f"{body.name}.position"]
         counts = {"points": len(body.rest), "cells": len(body.cells[1])}
         node = body.name.rpartition("/")[0]
-        self._more: dict[str, dict[str, np.ndarray]] = {"points": {}, "cells": {}}
+        self._channels: dict[str, dict[str, np.ndarray]] = {"points": {}, "cells": {}}
         for channel, values in record.channels.items():
             owner, _, data = channel.rpartition(".")
             if owner.rpartition("/")[0] != node or channel == f"{body.name}.position":
                 continue
-            for where, count in counts.items():
-                numbers = values.ndim > 1 and values.dtype.kind == "f"
-                if numbers and values.shape[1] == count:
-                    self._more[where][data] = values
+            for kind, count in counts.items():
+                is_numeric = values.ndim > 1 and values.dtype.kind == "f"
+                if is_numeric and values.shape[1] == count:
+                    self._channels[kind][data] = values
                     break
 
     @override
@@ -92,21 +92,21 @@ class BodyPiece(Piece):
         if not np.isfinite(points).all():  # the body is not in the scene
             return Grid(points[:0], kind, cells[:0], {})
         stress = self.body.von_mises(points)
-        more = {
-            where: {name: values[step] for name, values in found.items()}
-            for where, found in self._more.items()
+        extra_data = {
+            location: {name: values[step] for name, values in channels.items()}
+            for location, channels in self._channels.items()
         }
         return Grid(
             points,
             kind,
             cells,
-            {"displacement": points - self.body.rest} | more["points"],
-            ({} if stress is None else {"von_mises": stress}) | more["cells"],
+            {"displacement": points - self.body.rest} | extra_data["points"],
+            ({} if stress is None else {"von_mises": stress}) | extra_data["cells"],
         )
 
 
 class CablesPiece(Piece):
-    """All cables as lines, with the force and the displacement of each, and its number."""
+    """All cables as lines, with force, displacement and number of each cable."""
 
     name = "cables"
 
@@ -121,41 +121,41 @@ class CablesPiece(Piece):
         firsts = [np.arange(a, a + size - 1) for a, size in zip(starts, sizes, strict=False)]
         first = np.concatenate(firsts)
         self._cells = np.stack([first, first + 1], axis=1)
-        self._owner = np.repeat(np.arange(len(cables)), [len(each) for each in firsts])
+        self._owner = np.repeat(np.arange(len(cables)), [len(indices) for indices in firsts])
         self._values = {
-            "force": _of_cables(record, cables, "force")
+            "force": _cable_data(record, cables, "force")
             / np.array([cable.lambda_per_effort for cable in cables]),
-            "displacement": _of_cables(record, cables, "displacement"),
+            "displacement": _cable_data(record, cables, "displacement"),
         }
 
     @override
     def grid(self, step: int) -> Grid:
-        points = np.concatenate([each[step] for each in self._points])
-        here = np.isfinite(points[self._cells]).all(axis=(1, 2))  # not so of cables to come
-        owner = self._owner[here]
-        values = {name: found[step][owner] for name, found in self._values.items()}
-        used, cells = np.unique(self._cells[here], return_inverse=True)
+        points = np.concatenate([cable[step] for cable in self._points])
+        is_finite = np.isfinite(points[self._cells]).all(axis=(1, 2))  # cables to come are NaN
+        owner = self._owner[is_finite]
+        values = {name: table[step][owner] for name, table in self._values.items()}
+        used, cells = np.unique(self._cells[is_finite], return_inverse=True)
         cells = cells.reshape(-1, 2)
         return Grid(points[used], "line", cells, {}, {"cable": owner} | values)
 
 
 class ContactsPiece(Piece):
-    """Forces at contacts, as many points in each step; those without a contact have no force."""
+    """Forces at contacts; each step has the same number of points, unused ones without a force."""
 
     def __init__(self, record: Record, controller: str) -> None:
         self.name = f"{controller}.contacts"
         self._points = record.channels[f"{controller}.contact_point"]
         self._forces = record.channels[f"{controller}.contact_force"]
-        there = self._points.any(axis=2) | self._forces.any(axis=2)  # (n_steps, kept)
-        self._most = max(1, int(there.sum(axis=1).max(initial=0)))
-        known = self._points[there]
-        self._nowhere = known[0] if len(known) else np.zeros(3)
+        is_contact = self._points.any(axis=2) | self._forces.any(axis=2)  # (n_steps, n)
+        self._count = max(1, int(is_contact.sum(axis=1).max(initial=0)))
+        contacts = self._points[is_contact]
+        self._default_point = contacts[0] if len(contacts) else np.zeros(3)
 
     @override
     def grid(self, step: int) -> Grid:
-        points, forces = self._points[step, : self._most], self._forces[step, : self._most]
-        there = np.concatenate([points, forces], axis=1).any(axis=1, keepdims=True)
-        points = np.where(there, points, self._nowhere)
+        points, forces = self._points[step, : self._count], self._forces[step, : self._count]
+        is_contact = np.concatenate([points, forces], axis=1).any(axis=1, keepdims=True)
+        points = np.where(is_contact, points, self._default_point)
         return Grid(points, "vertex", np.arange(len(points))[:, None], {"force": forces})
 
 
@@ -174,21 +174,21 @@ class GoalsPiece(Piece):
         return Grid(points, "vertex", cells, {"error": self._errors[step]})
 
 
-def _having(record: Record, place: str, value: str) -> list[str]:
-    """Controllers with a channel of points, shape (n_steps, n, 3), and one of their values."""
-    owners = [name.removesuffix(f".{place}") for name in record.channels if name.endswith(place)]
+def _controllers_with(record: Record, points: str, values: str) -> list[str]:
+    """Return controllers with a channel of points, shape (n_steps, n, 3), and one of values."""
+    owners = [name.removesuffix(f".{points}") for name in record.channels if name.endswith(points)]
     return [
         owner
         for owner in owners
-        if (points := record.channels.get(f"{owner}.{place}")) is not None
-        and points.shape[2:] == (3,)
-        and record.channels.get(f"{owner}.{value}", points[:0]).shape[:2] == points.shape[:2]
-        and points.shape[1]
+        if (x := record.channels.get(f"{owner}.{points}")) is not None
+        and x.shape[2:] == (3,)
+        and record.channels.get(f"{owner}.{values}", x[:0]).shape[:2] == x.shape[:2]
+        and x.shape[1]
     ]
 
 
-def _of_cables(record: Record, cables: list[Cable], data: str) -> np.ndarray:
-    """A Data of each cable at each step, NaN where it is not recorded, shape (n_steps, n)."""
+def _cable_data(record: Record, cables: list[Cable], data: str) -> np.ndarray:
+    """Return a Data of each cable at each step, or NaN if not recorded, shape (n_steps, n)."""
     unknown = np.full(len(record.time), np.nan)
     columns = [record.channels.get(f"{cable.name}.{data}", unknown) for cable in cables]
     return np.stack([np.reshape(column, len(record.time)) for column in columns], axis=1)

@@ -9,11 +9,8 @@ import numpy as np
 
 from sofa_softctl.batch.table.results import Results
 
-CELLS = 40
-"""Most different values of a column that is drawn value by value."""
-
-SPAN = 100.0
-"""Factor over which a measure has a logarithmic axis."""
+CELLS_MAX = 40
+"""Maximum number of different values of a column that is drawn value by value."""
 
 
 @dataclass(frozen=True)
@@ -21,63 +18,62 @@ class Column:
     """A parameter or measure, or an entry of a vector, as numbers."""
 
     name: str
-    """What the axis says."""
+    """Label of the axis."""
     values: np.ndarray
-    """Where its points are drawn: values, or numbers of values, shape (n,)."""
+    """Coordinates of the points: values, or indices of `ticks`, shape (n,)."""
     ticks: tuple[str, ...]
-    """Its values, where they are few and drawn with equal distances; empty: a plain axis."""
+    """Texts of the values if they are few, drawn at equal distances; () for a plain axis."""
     log: bool = False
     """Whether a plain axis is logarithmic."""
 
 
-def parameter_columns(found: Results) -> list[Column]:
-    """Parameters with several values, entries of vectors one by one."""
+def parameter_columns(results: Results) -> list[Column]:
+    """Return a column for each parameter, or vector entry, with several values."""
     columns = []
-    for name in found.parameters:
-        given = found.rows[name].to_pylist()
-        log = name in found.logarithmic
-        if any(isinstance(value, list) for value in given):
-            length = max(len(value) for value in given if value is not None)
+    for name in results.parameters:
+        values = results.rows[name].to_pylist()
+        log = name in results.logarithmic
+        if any(isinstance(value, list) for value in values):
+            length = max(len(value) for value in values if value is not None)
             for k in range(length):
-                entry = [v[k] if v is not None and len(v) > k else None for v in given]
-                columns.append(_parameter(f"{name}[{k}]", entry, log))
+                coordinate = [v[k] if v is not None and len(v) > k else None for v in values]
+                columns.append(_parameter(f"{name}[{k}]", coordinate, log))
         else:
-            columns.append(_parameter(name, given, log))
+            columns.append(_parameter(name, values, log))
     return [column for column in columns if column is not None]
 
 
 def measure_column(name: str, values: np.ndarray) -> Column | None:
-    """A measure; None: it has one value only.
+    """Return the column of a measure, or None if it has only one value.
 
     Args:
-        name: What the axis says.
-        values: Shape (n,).
+        name: Label of the axis.
+        values: Values of the measure, shape (n,).
     """
-    known = values[np.isfinite(values)]
-    if np.unique(known).size < 2:
+    finite = values[np.isfinite(values)]
+    if np.unique(finite).size < 2:
         return None
-    log = bool(known.min() > 0.0 and known.max() > SPAN * known.min())
+    log = bool(finite.min() > 0.0 and finite.max() > 100.0 * finite.min())
     return Column(name, np.where(np.isfinite(values), values, np.nan), (), log)
 
 
-def _parameter(name: str, given: list[Any], log: bool) -> Column | None:
-    """None: it has one value only."""
-    known = [value for value in given if value is not None]
-    different = sorted(set(known))
+def _parameter(name: str, entries: list[Any], log: bool) -> Column | None:
+    valid = [value for value in entries if value is not None]
+    different = sorted(set(valid))
     if len(different) < 2:
         return None
-    repeated = len(different) <= CELLS and 2 * len(different) <= len(known)
-    if repeated or isinstance(different[0], str | bool):
-        order = {value: place for place, value in enumerate(different)}
-        places = np.array([order.get(value, np.nan) for value in given], dtype=float)
-        return Column(name, places, tuple(map(_text, different)))
-    values = np.array([np.nan if value is None else value for value in given], dtype=float)
+    is_repeated = len(different) <= CELLS_MAX and 2 * len(different) <= len(valid)
+    if is_repeated or isinstance(different[0], str | bool):
+        order = {value: index for index, value in enumerate(different)}
+        indices = np.array([order.get(value, np.nan) for value in entries], dtype=float)
+        return Column(name, indices, tuple(map(_text, different)))
+    values = np.array([np.nan if value is None else value for value in entries], dtype=float)
     log = log or _even_in_logarithms(np.array(different, dtype=float))
     return Column(name, values, (), log and different[0] > 0.0)
 
 
 def _even_in_logarithms(values: np.ndarray) -> bool:
-    """Whether ascending values are more even in their logarithms than in themselves."""
+    """Return True if the logarithms of ascending values are spaced more evenly than the values."""
     low, middle, high = values[0], float(np.median(values)), values[-1]
     if not (low > 0.0 and high > 30.0 * low):
         return False

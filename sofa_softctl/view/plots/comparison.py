@@ -11,10 +11,8 @@ from sofa_softctl.base import colors
 from sofa_softctl.base.axes import Axes, legend_beside
 from sofa_softctl.view.plots.figure import new_figure
 
-NAMED = 7
-"""States that have a line of their own: those that deviate most."""
-LEAST = 1e-17
-"""Deviations below it are drawn there: a logarithmic axis has no zero [-]."""
+STATES_MAX = 7
+"""Maximum number of states with separate lines."""
 
 
 def save_comparison_plot(path: str | Path, comparison: Any) -> None:
@@ -30,15 +28,16 @@ def save_comparison_plot(path: str | Path, comparison: Any) -> None:
 
 
 def _plot_deviation(axes: Axes, comparison: Any) -> None:
-    """Lines of the states that deviate most, and the largest deviation of the other ones."""
+    """Plot the states that deviate most, and the largest deviation of the remaining ones."""
     time = comparison.dt * np.arange(1, comparison.steps + 1)
-    worst = sorted(comparison.deviation.items(), key=lambda entry: -entry[1].max())
-    shown = {name.removesuffix(".position"): values for name, values in worst[:NAMED]}
-    if others := [values for _, values in worst[NAMED:]]:
-        shown[f"{len(others)} others, the largest"] = np.max(others, axis=0)
+    worst = sorted(comparison.deviation.items(), key=lambda item: -item[1].max())
+    shown = {name.removesuffix(".position"): values for name, values in worst[:STATES_MAX]}
+    if remaining := [values for _, values in worst[STATES_MAX:]]:
+        shown[f"{len(remaining)} others, the largest"] = np.max(remaining, axis=0)
     for number, (name, values) in enumerate(shown.items()):
         color = colors.PALETTE[number % len(colors.PALETTE)]
-        axes.semilogy(time, np.maximum(values, LEAST), color=color, lw=1.2, label=name)
+        shown_values = np.maximum(values, 1e-17)  # a logarithmic axis has no zero
+        axes.semilogy(time, shown_values, color=color, lw=1.2, label=name)
     axes.set_xlabel(f"time [{comparison.time_unit}]")
     axes.set_ylabel("deviation, by the robot's size [-]")
     axes.set_title("Embedded runtime against SOFA", loc="left")

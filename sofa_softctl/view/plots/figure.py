@@ -1,4 +1,4 @@
-"""Figures that become files."""
+"""Figures that are written to files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIXES = (".png", ".svg", ".pdf")
 
 @contextmanager
 def new_figure(path: str | Path, size: tuple[float, float] = (6.4, 4.8)) -> Iterator[Figure]:
-    """An empty figure; it is written when the block ends, and the file appears when complete.
+    """Yield an empty figure, and write it when the block ends; the file appears when complete.
 
     Args:
         path: File to write, in one of `SUFFIXES`.
@@ -40,6 +40,6 @@ def new_figure(path: str | Path, size: tuple[float, float] = (6.4, 4.8)) -> Iter
 
 
 def check_suffix(path: Path) -> None:
-    """SoftctlError when no plot of that suffix can be written."""
+    """Raise SoftctlError if no plot of that suffix can be written."""
     if path.suffix not in SUFFIXES:
         raise SoftctlError(f"A plot needs a name in .png, .svg or .pdf, got '{path}'.")

@@ -13,7 +13,7 @@ from sofa_softctl.view.plots.figure import new_figure
 
 
 def save_learning_plot(path: str | Path, curve: Sequence[Any]) -> None:
-    """Returns of each iteration's episodes, mean and standard deviation, over decisions.
+    """Plot the return of each iteration's episodes, mean and standard deviation, over decisions.
 
     Args:
         path: File to write (.png, .svg, .pdf).

@@ -14,43 +14,43 @@ from sofa_softctl.units import symbol
 from sofa_softctl.view.plots.figure import new_figure
 
 
-def save_plan_plot(path: str | Path, found: Any) -> None:
-    """Write a plot (.png, .svg or .pdf) of a `ScenePlan`.
+def save_plan_plot(path: str | Path, result: Any) -> None:
+    """Write a plot of a `ScenePlan` as .png, .svg or .pdf.
 
-    Left the probe's path in the plane of its largest motion, beside its goals and obstacles; then
-    the tensions over time; then exact evaluations over iterations, as in Figure 4 of the paper.
+    The panels: the probe's path in the plane of its largest motion, with goals and obstacles; the
+    tensions over time; exact evaluations over iterations, as in Figure 4 of the paper.
 
     Raises:
         SoftctlError: a suffix that cannot be written.
     """
     with new_figure(path, (12.5, 3.9)) as figure:
         panels = figure.subplots(1, 3, width_ratios=(1.0, 1.2, 1.0))
-        _plot_path(panels[0], found)
-        _plot_tensions(panels[1], found)
-        _plot_evaluations(panels[2], found)
+        _plot_path(panels[0], result)
+        _plot_tensions(panels[1], result)
+        _plot_evaluations(panels[2], result)
 
 
-def _plot_path(axes: Axes, found: Any) -> None:
+def _plot_path(axes: Axes, result: Any) -> None:
     goals = []
-    for term in found.task.outputs:
+    for term in result.task.outputs:
         if hasattr(term, "goal"):  # a cost of the user's own may have none
             weight = np.broadcast_to(term.weight, len(term.goal))
             goals.append(term.goal[weight > 0.0])
-    plane = plane_of(found.spot, *goals)
-    shown = [found.spot[:, plane]]
+    plane = plane_of(result.spot, *goals)
+    shown = [result.spot[:, plane]]
     for number, goal in enumerate(goals):
-        wanted = goal[:, plane]
-        axes.plot(*wanted.T, color=colors.GOAL, alpha=0.3, lw=5, solid_capstyle="round")
+        target = goal[:, plane]
+        axes.plot(*target.T, color=colors.GOAL, alpha=0.3, lw=5, solid_capstyle="round")
         ring = {"mfc": "none", "mec": colors.GOAL, "mew": 1.6, "ms": 10}
-        axes.plot(*wanted[-1], "o", label="_" if number else "goal", **ring)
-        shown.append(wanted)
-    shown += _plot_obstacles(axes, found.task.obstacles, plane)
+        axes.plot(*target[-1], "o", label="_" if number else "goal", **ring)
+        shown.append(target)
+    shown += _plot_obstacles(axes, result.task.obstacles, plane)
     axes.plot(*shown[0].T, color=colors.TIP, lw=1.3, label="plan")
     axes.plot(*shown[0][-1], "o", color=colors.TIP, ms=4)
-    if found.replayed_spot is not None:
-        replayed = found.replayed_spot[:, plane]
+    if result.replayed_spot is not None:
+        replayed = result.replayed_spot[:, plane]
         axes.plot(*replayed.T, color="black", lw=1.0, ls=":", label="full robot")
-    length = symbol(found.units, "length")
+    length = symbol(result.units, "length")
     axes.set_xlabel(f"{'xyz'[plane[0]]} [{length}]")
     axes.set_ylabel(f"{'xyz'[plane[1]]} [{length}]")
     set_equal_limits(axes, np.concatenate(shown))
@@ -58,7 +58,7 @@ def _plot_path(axes: Axes, found: Any) -> None:
 
 
 def _plot_obstacles(axes: Axes, obstacles: Any, plane: tuple[int, int]) -> list[np.ndarray]:
-    """Draw balls and boxes, and give the corners of what they cover, each of shape (2, 2)."""
+    """Draw balls and boxes, and return their bounds, shape (2, 2) each."""
     from matplotlib.patches import Circle, Rectangle
 
     corners: list[np.ndarray] = []
@@ -77,30 +77,30 @@ def _plot_obstacles(axes: Axes, obstacles: Any, plane: tuple[int, int]) -> list[
     return corners
 
 
-def _plot_tensions(axes: Axes, found: Any) -> None:
-    robot, dynamics = found.robot, found.robot.dynamics
-    time = dynamics.dt * np.arange(1, len(found.plan.u) + 1)
-    tension = dynamics.force * found.plan.u
-    for line, (name, pull) in enumerate(zip(found.lines, tension.T, strict=True)):
+def _plot_tensions(axes: Axes, result: Any) -> None:
+    robot, dynamics = result.robot, result.robot.dynamics
+    time = dynamics.dt * np.arange(1, len(result.plan.u) + 1)
+    tension = dynamics.force * result.plan.u
+    for line, (name, pull) in enumerate(zip(result.lines, tension.T, strict=True)):
         axes.plot(time, pull, color=colors.actuator(line), lw=1.3, label=name)
     limit = dynamics.force * float(np.max(robot.limits.u_max))
     if tension.max() > 0.7 * limit:
         axes.axhline(limit, color=colors.LIMIT, lw=1.0, ls="--", label="limit")
-    axes.set_title(f"Plan of '{found.name}'", loc="left")
-    axes.set_xlabel(f"time [{symbol(found.units, 'time')}]")
-    axes.set_ylabel(f"tension [{symbol(found.units, 'force')}]")
+    axes.set_title(f"Plan of '{result.name}'", loc="left")
+    axes.set_xlabel(f"time [{symbol(result.units, 'time')}]")
+    axes.set_ylabel(f"tension [{symbol(result.units, 'force')}]")
     legend_beside(axes)
 
 
-def _plot_evaluations(axes: Axes, found: Any) -> None:
-    """Equilibria solved, with the grid and without.
+def _plot_evaluations(axes: Axes, result: Any) -> None:
+    """Plot the number of solved equilibria, with and without the grid.
 
-    That is K an iteration, as the paper counts; steps that are tried and not taken come on top.
+    Without it: K per iteration, as the paper counts; rejected steps would be additional.
     """
-    history, K = found.plan.history, len(found.plan.a)
+    history, K = result.plan.history, len(result.plan.a)
     number = np.arange(1, len(history) + 1)
     solved = [step.evaluations for step in history]
-    grid = found.robot.grid is not None
+    grid = result.robot.grid is not None
     label = "with the grid" if grid else "without a grid"
     axes.step(number, solved, color=colors.PALETTE[0], where="mid", label=label)
     if grid:

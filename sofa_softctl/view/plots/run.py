@@ -1,4 +1,4 @@
-"""Plots of a run: those of the controllers that have one."""
+"""Plots of a run, drawn by its controllers."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.view.plots.figure import new_figure
 
-NOTHING = (
+NO_PLOT_MESSAGE = (
     "There is nothing to plot: no controller of the scene has a plot. InverseController and "
     "IdentificationController have one; any SceneController may, by its method `plot`."
 )
 
 
 def check_plot(controllers: Sequence[Any]) -> None:
-    """SoftctlError when none of a scene's controllers has a plot: before the run, not after it."""
+    """Raise SoftctlError before a run if no controller of its scene has a plot."""
     from sofa_softctl.scene.control.controller import SceneController
 
-    none = SceneController.plot
-    if all(getattr(type(one), "plot", none) is none for one in controllers):
-        raise SoftctlError(NOTHING)
+    default = SceneController.plot
+    if all(getattr(type(item), "plot", default) is default for item in controllers):
+        raise SoftctlError(NO_PLOT_MESSAGE)
 
 
 def save_run_plot(path: str | Path, controllers: Sequence[tuple[Any, History]]) -> list[Path]:
-    """Write plots (.png, .svg or .pdf) of a run: of the first controller that has one, and others.
+    """Write the plots of a run's controllers as .png, .svg or .pdf.
 
     Args:
-        path: File to write; it appears when it is complete. The plot of a further controller NAME
-            goes to a file beside it, such as run-NAME.png.
-        controllers: What `scene.run.run` gave: controllers, each with its history.
+        path: File to write; it appears when it is complete. Plots after the first one get
+            the name of their controller, such as run-NAME.png.
+        controllers: Controllers with their histories, from `scene.run.run`.
 
     Returns:
-        The files.
+        Paths of the files.
 
     Raises:
         SoftctlError: no controller has a plot, there is nothing to draw yet, or a suffix that
             cannot be written.
     """
-    written: list[Path] = []
+    files: list[Path] = []
     for controller, history in controllers:
         file = Path(path)
-        if written:
+        if files:
             file = file.with_stem(f"{file.stem}-{controller.getName()}")
         with suppress(_NothingDrawn), new_figure(file) as figure:
-            if not _drawn(figure, controller.plot(figure, history)):
+            if not _has_plot(figure, controller.plot(figure, history)):
                 raise _NothingDrawn
-            written.append(file)
-    if not written:
-        raise SoftctlError(NOTHING)
-    return written
+            files.append(file)
+    if not files:
+        raise SoftctlError(NO_PLOT_MESSAGE)
+    return files
 
 
 class _NothingDrawn(Exception):
     """A controller has no plot: its figure is not written."""
 
 
-def _drawn(figure: Any, said: bool | None) -> bool:
-    """Whether a controller drew something, also where its `plot` returns None."""
-    return bool(figure.axes) if said is None else said
+def _has_plot(figure: Any, returned: bool | None) -> bool:
+    """Return True if a controller drew something, even if its `plot` returned None."""
+    return bool(figure.axes) if returned is None else returned

@@ -28,7 +28,7 @@ def show_profile(profile: Any) -> None:
     table.add_column("ms a step", justify="right")
     table.add_column("share", justify="right")
     total = sum(profile.phases.values()) or 1.0
-    for phase, ms in sorted(profile.phases.items(), key=lambda entry: -entry[1]):
+    for phase, ms in sorted(profile.phases.items(), key=lambda item: -item[1]):
         table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
     Console().print(table)
 
@@ -64,7 +64,7 @@ def show_comparison(comparison: Any, tolerance: float) -> None:
 
 
 def show_timings(timings: Sequence[Timing]) -> None:
-    """Print how regularly the hardware bridge sends commands."""
+    """Print the timing of commands that the hardware bridge sends."""
     table = Table(
         title="Hardware bridge: median, 99 % and worst",
         caption="Jitter: start of a period, off its deadline. Latency: from the scene to the wire, "
@@ -91,18 +91,18 @@ def _ratio(first: float, second: float) -> str:
     return f"{first / second:.2f}" if second > 0.0 else ""
 
 
-def show_throughput(found: Sequence[Throughput]) -> None:
-    """Print runs a minute of a batch, and of loops at the same time."""
+def show_throughput(results: Sequence[Throughput]) -> None:
+    """Print runs per minute of a batch, and of loops at the same time."""
     table = Table(title="Runs a minute, at the same time on the same cores", title_justify="left")
     table.add_column("beside")
     for column in ("batch", "loops", "ratio", "runs counted"):
         table.add_column(column, justify="right")
-    for each in found:
+    for result in results:
         table.add_row(
-            f"{each.workers} {each.loop}",
-            f"{each.batch:.1f}",
-            f"{each.loops:.1f}",
-            f"{each.ratio:.2f}",
-            str(each.runs),
+            f"{result.workers} {result.loop}",
+            f"{result.batch:.1f}",
+            f"{result.loops:.1f}",
+            f"{result.ratio:.2f}",
+            str(result.runs),
         )
     Console().print(table)

@@ -1,4 +1,4 @@
-"""Tables of the hardware bridge: devices, and what a robot's configuration says."""
+"""Tables of the hardware bridge: devices, and the configuration of a robot."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sofa_softctl.bridge.config.fit import limits_text
 EXTRA = "pip install 'sofa-softctl[hardware]', for ROS [ros]"
 
 
-def show_devices(found: list[Any]) -> None:
+def show_devices(devices: list[Any]) -> None:
     """Print `bridge.about.DeviceAbout` of all devices."""
     console = Console()
-    for device in found:
+    for device in devices:
         by = f" (plugin '{device.plugin}')" if device.plugin else ""
         head = f"[bold]{escape(device.name)}[/]{escape(by)}: {escape(device.summary)}"
         console.print(head, highlight=False, soft_wrap=True)
@@ -39,7 +39,7 @@ def show_robot(robot: Any, setups: dict[str, Any], opened: dict[str, Any]) -> No
     Args:
         robot: A `bridge.config.robot.RobotConfig`.
         setups: Channels of each device, see `bridge.config.setup.channels`.
-        opened: Capabilities of each device; empty: none was opened.
+        opened: Capabilities of each opened device.
     """
     console = Console()
     console.print(f"[bold]{escape(robot.name)}[/], {escape(robot.path)}", soft_wrap=True)
@@ -47,8 +47,8 @@ def show_robot(robot: Any, setups: dict[str, Any], opened: dict[str, Any]) -> No
     for device in robot.devices:
         numbers = ", ".join(str(channel.number) for channel in setups[device.name]) or "none"
         options = ", ".join(f"{key} = {value}" for key, value in device.options.items())
-        what = opened[device.name].description if opened else options
-        table.add_row(escape(device.name), escape(device.type), numbers, escape(what))
+        text = opened[device.name].description if opened else options
+        table.add_row(escape(device.name), escape(device.type), numbers, escape(text))
     console.print(table)
     _show_actuators(console, robot, setups, opened)
     if robot.sensors:
@@ -68,13 +68,13 @@ def _show_actuators(
     console: Console, robot: Any, setups: dict[str, Any], opened: dict[str, Any]
 ) -> None:
     table = Table("actuator", "channel", "limits", "rest", "rate", "device", "resolution")
-    channels = {each.name: each for some in setups.values() for each in some}
+    channels = {channel.name: channel for channels in setups.values() for channel in channels}
     for actuator in robot.actuators:
         channel, unit = channels[actuator.name], actuator.unit
-        found = opened.get(actuator.device)
-        device_unit = f" {found.unit}" if found and found.unit else ""
-        least, _ = actuator.map.slope_range(actuator.position_min, actuator.position_max)
-        step = 1.0 if found is None else found.resolution
+        device = opened.get(actuator.device)
+        device_unit = f" {device.unit}" if device and device.unit else ""
+        slope_min, _ = actuator.map.slope_range(actuator.position_min, actuator.position_max)
+        step = 1.0 if device is None else device.resolution
         table.add_row(
             escape(actuator.name),
             escape(f"{actuator.device}:{actuator.channel}"),
@@ -82,7 +82,7 @@ def _show_actuators(
             f"{actuator.rest:g} {unit}",
             f"{actuator.rate:g} {unit}/s",
             f"{channel.low:.6g} to {channel.high:.6g}{escape(device_unit)}",
-            f"{step / least:.3g} {unit}" if step else "",
+            f"{step / slope_min:.3g} {unit}" if step else "",
         )
     console.print(table)
     if not opened:
@@ -90,11 +90,11 @@ def _show_actuators(
 
 
 def show_fit(fit: Any, speed: float) -> None:
-    """Print how a robot fits a scene.
+    """Print the fit of a robot to a scene.
 
     Args:
         fit: A `bridge.config.fit.Fit`.
-        speed: Real-time factor; NaN: not measured.
+        speed: Real-time factor, or NaN if not measured.
     """
     console = Console()
     table = Table("actuator", "takes the scene's", "factor to the robot's unit", "scene's limits")
@@ -116,11 +116,11 @@ def show_fit(fit: Any, speed: float) -> None:
     kinds = {name: fit.limited_otherwise.get(name, ("", "")) for name in fit.unlimited}
     for kind in dict.fromkeys(kinds.values()):
         names = ", ".join(repr(name) for name in fit.unlimited if kinds[name] == kind)
-        what = "the scene sets no limit on the speed of {}"
+        template = "the scene sets no limit on the speed of {}"
         if kind[0]:
-            what = f"the scene limits how fast the {kind[0]} of {{}} changes, not the {kind[1]}"
+            template = f"the scene limits how fast the {kind[0]} of {{}} changes, not the {kind[1]}"
         text = (
-            f"note: {what.format(names)}: whether the robot can follow is seen in a run, whose "
+            f"note: {template.format(names)}: whether the robot can follow is seen in a run, whose "
             "table says how far it was behind."
         )
         console.print(escape(text), highlight=False, soft_wrap=True)

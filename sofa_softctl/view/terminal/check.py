@@ -1,4 +1,4 @@
-"""Whether scenes run, in the terminal."""
+"""Checks of scenes on the terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
-_MOST = 40
-"""Lines of a list; of the others their number."""
+_LINES_MAX = 40
+"""Maximum number of lines of a list."""
 
 
 def with_progress(checks: Iterable[Any], count: int, *, quiet: bool) -> Iterator[Any]:
-    """The same, with a bar where there are several."""
+    """Yield checks with a progress bar if there are several."""
     with Progress(disable=quiet or count < 2, transient=True) as progress:
         task = progress.add_task("Checking", total=count)
         for check in checks:
@@ -26,7 +26,7 @@ def with_progress(checks: Iterable[Any], count: int, *, quiet: bool) -> Iterator
 
 
 def show_check(check: Any) -> None:
-    """Print all about one scene: how it ended, what it lacks, its warnings, what it holds."""
+    """Print all about one scene: its ending, contents, missing features and warnings."""
     console = Console(soft_wrap=True, highlight=False)
     console.print(f"{escape(check.path)}: {_verdict(check)}", style="bold")
     table = Table.grid(padding=(0, 2))
@@ -37,21 +37,21 @@ def show_check(check: Any) -> None:
         table = Table("lacking")
         for head in ("name", "first asked for at", "belongs to"):
             table.add_column(head, overflow="fold")
-        for lack in check.lacks[:_MOST]:
-            where = lack.where.removeprefix(f"{Path(check.path).parent}/")
-            table.add_row(lack.kind, escape(lack.name), escape(where), escape(lack.needs))
+        for lack in check.lacks[:_LINES_MAX]:
+            location = lack.where.removeprefix(f"{Path(check.path).parent}/")
+            table.add_row(lack.kind, escape(lack.name), escape(location), escape(lack.needs))
         console.print(table)
         _more(console, check.lacks)
-    told = [lack.text for lack in check.lacks if lack.stops]
-    others = [text for text in check.warnings if not any(entry in text for entry in told)]
-    for text in others[:_MOST]:
+    reasons = [lack.text for lack in check.lacks if lack.stops]
+    warnings = [text for text in check.warnings if not any(reason in text for reason in reasons)]
+    for text in warnings[:_LINES_MAX]:
         console.print(f"[yellow]warning:[/] {escape(text)}")
-    _more(console, others)
+    _more(console, warnings)
 
 
 def _more(console: Console, entries: Sequence[Any]) -> None:
-    if len(entries) > _MOST:
-        console.print(f"... and {len(entries) - _MOST} more: --json has all.")
+    if len(entries) > _LINES_MAX:
+        console.print(f"... and {len(entries) - _LINES_MAX} more: --json has all.")
 
 
 def _verdict(check: Any) -> str:
@@ -78,7 +78,7 @@ def _rows(check: Any) -> Iterator[tuple[str, str]]:
 
 
 def show_checks(checks: Sequence[Any], *, quiet: bool) -> None:
-    """Print a line for each scene, and how many run."""
+    """Print a line for each scene, and the number of scenes that run."""
     console = Console(soft_wrap=True, highlight=False)
     if not quiet:
         folder = _folder(checks)
@@ -86,7 +86,7 @@ def show_checks(checks: Sequence[Any], *, quiet: bool) -> None:
         for check in checks:
             path = str(Path(check.path).relative_to(folder)) if folder else check.path
             runs = "[green]yes[/]" if check.runs else "[red]no[/]"
-            table.add_row(escape(path), runs, str(check.states or ""), escape(_why(check)))
+            table.add_row(escape(path), runs, str(check.states or ""), escape(_stop_reason(check)))
         console.print(table)
     running = [check for check in checks if check.runs]
     moving = sum(check.moves for check in running)
@@ -101,7 +101,7 @@ def _folder(checks: Sequence[Any]) -> Path | None:
     return max(common, key=lambda path: len(path.parts), default=None)
 
 
-def _why(check: Any) -> str:
+def _stop_reason(check: Any) -> str:
     if check.runs:
         return ""
     counts = Counter(lack.name for lack in check.lacks if lack.stops)
@@ -112,11 +112,11 @@ def _why(check: Any) -> str:
 
 
 def show_rank(ranks: Sequence[Any]) -> None:
-    """Print what is lacking, most wanted first."""
+    """Print the missing features, most needed first."""
     console = Console(soft_wrap=True, highlight=False)
     table = Table("lacking", "name", "belongs to", "scenes", "only this")
-    for entry in ranks[:_MOST]:
-        alone = str(entry.alone or "")
-        table.add_row(entry.kind, escape(entry.name), escape(entry.needs), str(entry.scenes), alone)
+    for rank in ranks[:_LINES_MAX]:
+        only_this = str(rank.alone or "")
+        table.add_row(rank.kind, escape(rank.name), escape(rank.needs), str(rank.scenes), only_this)
     console.print(table)
     _more(console, ranks)

@@ -17,9 +17,9 @@ from sofa_softctl.plugins import user_frames
 
 
 def show_error(error: Exception) -> None:
-    """Print an error of ours: its message, and the lines of the user's own files that led to it.
+    """Print an error of softctl: its message, and the lines of the user's files that led to it.
 
-    Where a plugin raised, its lines too.
+    If a plugin raised, its lines are printed too.
     """
     console = Console(stderr=True, soft_wrap=True)  # lines of a terminal are not broken: 'file:7'
     console.print(f"[bold red]Error:[/] {escape(str(error))}", highlight=False)
@@ -27,8 +27,8 @@ def show_error(error: Exception) -> None:
     if isinstance(error, PluginError) and error.__cause__ is not None:
         frames += user_frames(error.__cause__)
     for frame in frames:
-        place = f"{frame.filename}:{frame.lineno}"
-        console.print(f"  at {escape(place)}: {escape(frame.line or '')}", highlight=False)
+        location = f"{frame.filename}:{frame.lineno}"
+        console.print(f"  at {escape(location)}: {escape(frame.line or '')}", highlight=False)
     for note in getattr(error, "__notes__", ()):
         console.print(escape(note), highlight=False)
 
@@ -42,7 +42,7 @@ def show_users_error(error: Exception) -> None:
 
 
 def show_fault(error: Exception) -> None:
-    """Print where this package itself failed; its whole traceback goes to a file."""
+    """Print the line at which softctl failed, and write the whole traceback to a file."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     with tempfile.NamedTemporaryFile(
         "w", prefix="softctl-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
@@ -61,30 +61,26 @@ def show_fault(error: Exception) -> None:
     )
 
 
-INTERVAL = 5.0
-"""Time between two lines [s]."""
-
-
 def show_compilation(count: int, left: Callable[[], int]) -> None:
-    """Say that kernels are being compiled, and every few seconds how many are left.
+    """Print that kernels are being compiled, and every five seconds the number of remaining ones.
 
     Args:
         count: Number of kernels that are expected to be compiled.
-        left: Counts those that are not there yet.
+        left: Returns the number of remaining kernels.
     """
-    _say(f"Compiling {count} kernels for this computer, once; later runs start at once.")
+    _print_error(f"Compiling {count} kernels for this computer, once; later runs start at once.")
     threading.Thread(target=_count_down, args=(count, left), daemon=True).start()
 
 
 def _count_down(count: int, left: Callable[[], int]) -> None:
     remaining = count
     while remaining:
-        time.sleep(INTERVAL)
-        before, remaining = remaining, left()
-        if 0 < remaining < before:
-            _say(f"{remaining} of {count} kernels left.")
+        time.sleep(5.0)
+        previous, remaining = remaining, left()
+        if 0 < remaining < previous:
+            _print_error(f"{remaining} of {count} kernels left.")
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     if sys.stderr is not None and not sys.stderr.closed:
         print(text, file=sys.stderr, flush=True)

@@ -16,36 +16,33 @@ from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.motion_file import motion_text
 from sofa_softctl.identification.fitting.estimate import Estimate
+from sofa_softctl.identification.fitting.gauss_newton import SearchResult
 from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.model.problem import Problem
 from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.pages.identification.next_motion import short_names
-from sofa_softctl.view.pages.identification.page import drawn, page
-from sofa_softctl.view.pages.identification.parameters import more_intervals
-from sofa_softctl.view.words import counted, interval_text, known, number
+from sofa_softctl.view.pages.identification.page import draw_summary, page
+from sofa_softctl.view.pages.identification.parameters import further_intervals
+from sofa_softctl.view.words import interval_text, is_informative, number, plural
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
-CANDIDATES, SEARCHES, CAUSES = 4, 8, 5
-"""Most rows that are shown; the page has all."""
-MOST = 4
-"""Parameters that are named before an estimate is judged."""
-NAME = 24
-"""Least width of the column of names, where one is as long: a terminal of 80 columns has that."""
+CANDIDATES_MAX, SEARCHES_MAX, CAUSES_MAX = 4, 8, 5
+"""Maximum numbers of rows; the page has all."""
 MARK = "\u2717"
-"""Before each number of an estimate that is not to be trusted."""
+"""Mark of each number of an estimate that is not to be trusted."""
 PAGE, NUMBERS = "report.html", "estimate.json"
 
 
 def write(folder: Path, report: Report) -> None:
-    """Write report.html and estimate.json; each appears when it is complete."""
+    """Write report.html and estimate.json, which appear when complete."""
     texts = {PAGE: page(report), NUMBERS: json.dumps(report.to_dict(), indent=2, allow_nan=False)}
     for name, text in texts.items():
         write_text(folder / name, text)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that appears when it is complete."""
+    """Write a file that appears when complete."""
     with replace_atomically(path) as name:
         name.write_text(text, encoding="utf-8")
 
@@ -53,20 +50,20 @@ def write_text(path: Path, text: str) -> None:
 def search_progress(
     update: Callable[[str], None], starts: int, *, parallel: bool = False
 ) -> Callable[[int, int, float], None]:
-    """Progress callback of searches; calls `update` with its text.
+    """Return a progress callback of searches, which calls `update` with a text.
 
     Args:
-        update: Shows the text.
+        update: Shows a text.
         starts: Number of searches.
         parallel: Whether the callback is called at the end of each search.
     """
     costs: list[float] = []
 
     def progress(number: int, evaluation: int, cost: float) -> None:
-        which = f"start {number + 1} of {starts}, " if starts > 1 else ""
-        update(f"{which}simulation {evaluation}: cost {cost:.5g}")
+        label = f"start {number + 1} of {starts}, " if starts > 1 else ""
+        update(f"{label}simulation {evaluation}: cost {cost:.5g}")
 
-    def ended(number: int, evaluations: int, cost: float) -> None:
+    def end_search(number: int, evaluations: int, cost: float) -> None:
         if len(costs) == starts:  # noise is estimated afterwards, by one search
             update(f"estimating noise, simulation {evaluations}: cost {cost:.5g}")
             return
@@ -77,27 +74,27 @@ def search_progress(
     if not parallel:
         return progress
     update(f"0 of {starts} starts done")
-    return ended
+    return end_search
 
 
 def design_progress(update: Callable[[str], None]) -> Callable[[int, int, float], None]:
-    """Progress callback of a design; calls `update` with its text."""
+    """Return a progress callback of a design, which calls `update` with a text."""
 
     def progress(number: int, evaluations: int, best: float) -> None:
-        found = f": best {best:.3g} nats" if np.isfinite(best) else ""
-        update(f"designing, motion {number} of {evaluations}{found}")
+        best_text = f": best {best:.3g} nats" if np.isfinite(best) else ""
+        update(f"designing, motion {number} of {evaluations}{best_text}")
 
     return progress
 
 
-def found_so_far(estimate: Estimate) -> str:
-    """What a search found, before it is judged; at most four parameters."""
+def estimate_text(estimate: Estimate) -> str:
+    """Return the result of a search before its diagnostics, with at most four parameters."""
     values = zip(estimate.parameters, estimate.rho, strict=True)
-    names = [f"{one.name} = {quantity(f'{value:.4g}', one.unit)}" for one, value in values]
-    rest = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    names = [f"{p.name} = {quantity(f'{value:.4g}', p.unit)}" for p, value in values]
+    remark = f" and {len(names) - 4} more" if len(names) > 4 else ""
     rms = np.sqrt(estimate.cost / max(estimate.data, 1))
     return (
-        f"The search ended, not judged yet, at {', '.join(names[:MOST])}{rest}: RMS residual "
+        f"The search ended, not judged yet, at {', '.join(names[:4])}{remark}: RMS residual "
         f"{rms:.3g} deviations."
     )
 
@@ -106,7 +103,7 @@ def write_motion(
     path: Path, problem: Problem, design: Design, parameters: Sequence[Parameter]
 ) -> None:
     """Write the CSV file of a designed motion."""
-    units = {one.name: one.unit for one in parameters}
+    units = {p.name: p.unit for p in parameters}
     write_text(path, motion_text(problem, design, units))
 
 
@@ -128,13 +125,14 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
     if report.candidates:
         console.print(candidates_table(report))
     grid = Table.grid(padding=(0, 1))
-    for one in report.diagnostics:
-        grid.add_row(f"[{COLORS[one.level]}]{MARKS[one.level]}[/]", escape(one.text))
+    for diagnostic in report.diagnostics:
+        level = diagnostic.level
+        grid.add_row(f"[{COLORS[level]}]{MARKS[level]}[/]", escape(diagnostic.text))
     console.print(grid, highlight=False)
     if report.causes.hidden:
         console.print("What these data could not show:")
-        for unseen in report.causes.hidden:
-            console.print(f"   {escape(unseen.sentence)}", highlight=False)
+        for effect in report.causes.hidden:
+            console.print(f"   {escape(effect.sentence)}", highlight=False)
     for sentence in report.causes.untested_sentences:
         console.print(escape(sentence), highlight=False)
     if report.design is not None:
@@ -144,7 +142,7 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
 
 
 def _parameters(report: Report) -> Table:
-    """The table of parameters; each number that is not to be trusted is marked as such."""
+    """Return the table of parameters; marks numbers that are not to be trusted."""
     estimate, trust = report.estimate, report.trust
     mark = f"{MARK} " if report.distrust else ""
     kind = "Student's t" if trust.distribution == "Student-t" else "normal"
@@ -153,37 +151,39 @@ def _parameters(report: Report) -> Table:
         + f"{escape(report.problem)}: {estimate.data:,} measured samples, RMS residual "
         f"{report.rms:.2f} deviations",
         caption=f"Intervals: {kind}, for a correct model. {estimate.method}, "
-        f"{counted(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s.{drawn(report)}"
+        f"{plural(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s."
+        + draw_summary(report)
         + (f"\n{MARK}: not to be trusted, for the reason above." if mark else ""),
         title_justify="left",
         caption_justify="left",
         border_style=COLORS["bad"] if mark else None,
     )
-    longest = max((len(one.name) for one in estimate.parameters), default=0)
-    table.add_column("parameter", min_width=min(longest, NAME), overflow="fold")
-    others = more_intervals(report)
-    titles = ("value", "95 % interval", *(title for title, _ in others), "of it by inputs", "start")
-    for column in titles:
+    longest = max((len(p.name) for p in estimate.parameters), default=0)
+    table.add_column("parameter", min_width=min(longest, 24), overflow="fold")
+    intervals = further_intervals(report)
+    titles = [title for title, _ in intervals]
+    for column in ("value", "95 % interval", *titles, "of it by inputs", "start"):
         table.add_column(column, justify="right")
-    for i, one in enumerate(estimate.parameters):
+    for i, p in enumerate(estimate.parameters):
         value, low, high = float(estimate.rho[i]), float(trust.low[i]), float(trust.high[i])
-        held = one.name in estimate.held
-        kept = "fixed" if one.name in estimate.fixed else "not identifiable"
-        share = trust.input_covariance[i, i] / max(trust.covariance[i, i], 1e-300)
+        is_held = p.name in estimate.held
+        reason = "fixed" if p.name in estimate.fixed else "not identifiable"
+        fraction = trust.input_covariance[i, i] / max(trust.covariance[i, i], 1e-300)
+        by_inputs = f"{100.0 * fraction:.0f} %" if fraction > 0.0 else ""
         table.add_row(
-            escape(one.name),
-            mark + escape(quantity(number(value, high - low), one.unit)),
-            kept if held else mark + interval_text(low, high, value, one.start),
-            *(mark * bool(cells[i]) + cells[i] for _, cells in others),
-            f"{100.0 * share:.0f} %" if share > 0.0 and known(low, high, value, one.start) else "",
-            f"{one.start:.4g}",
+            escape(p.name),
+            mark + escape(quantity(number(value, high - low), p.unit)),
+            reason if is_held else mark + interval_text(low, high, value, p.start),
+            *(mark * bool(cells[i]) + cells[i] for _, cells in intervals),
+            by_inputs if is_informative(low, high, value, p.start) else "",
+            f"{p.start:.4g}",
         )
     return table
 
 
 def _causes(report: Report) -> Table:
-    """Likeliest causes of what the model does not predict."""
-    tests = counted(len(report.causes.scores), "effect")
+    """Return the table of the likeliest causes of deviations from the model."""
+    tests = plural(len(report.causes.scores), "effect")
     table = Table(
         title="What explains the data better, best first",
         caption=f"Of {tests} tested. Chance: that any fits so much better by noise alone.",
@@ -194,32 +194,33 @@ def _causes(report: Report) -> Table:
     for column in ("size", "explains", "chance"):
         table.add_column(column, justify="right")
     table.add_column("with it", overflow="fold")
-    for one in report.causes.found[:CAUSES]:
-        explained = f"{one.explained:.0%}"
-        shift = escape(one.largest_shift)
-        table.add_row(escape(one.name), escape(one.size), explained, f"{one.p_value:.1g}", shift)
+    for cause in report.causes.found[:CAUSES_MAX]:
+        explained = f"{cause.explained:.0%}"
+        shift = escape(cause.largest_shift)
+        chance = f"{cause.p_value:.1g}"
+        table.add_row(escape(cause.name), escape(cause.size), explained, chance, shift)
     return table
 
 
 def candidates_table(report: Report) -> Table:
-    """Parameters in rows, the best motions in columns."""
-    shown = report.candidates[:CANDIDATES]
-    left = [one.name for one in report.candidates[CANDIDATES:]]
+    """Return a table with parameters in rows and the best motions in columns."""
+    shown = report.candidates[:CANDIDATES_MAX]
+    remaining = [motion.name for motion in report.candidates[CANDIDATES_MAX:]]
     table = Table(
         title="What to record next, most informative first",
         caption="Rows: expected half-width of the 95 % interval afterwards, with noise of inputs."
-        + (f" Less informative: {escape(', '.join(left))}." if left else ""),
+        + (f" Less informative: {escape(', '.join(remaining))}." if remaining else ""),
         title_justify="left",
         caption_justify="left",
     )
     table.add_column("", no_wrap=True)
-    for name in ("as it is", *short_names([one.name for one in shown])):
+    for name in ("as it is", *short_names([motion.name for motion in shown])):
         table.add_column(escape(name), justify="right", overflow="fold")
-    gains = (f"{one.gain:.2f}" if np.isfinite(one.gain) else "fails" for one in shown)
+    gains = (f"{motion.gain:.2f}" if np.isfinite(motion.gain) else "fails" for motion in shown)
     table.add_row("information [nats]", "", *gains, end_section=True)
-    units = {one.name: one.unit for one in report.estimate.parameters}
+    units = {p.name: p.unit for p in report.estimate.parameters}
     for name, now in shown[0].half_widths_now.items():
-        widths = (one.half_widths[name] for one in shown)
+        widths = (motion.half_widths[name] for motion in shown)
         table.add_row(
             escape(f"± {name} {f'[{units[name]}]' if units[name] else ''}".strip()),
             f"{now:.3g}",
@@ -229,31 +230,31 @@ def candidates_table(report: Report) -> Table:
 
 
 def _searches(report: Report) -> Table:
-    """Minima at which searches ended, then ends that are none."""
+    """Return the table of minima where searches ended, then of other ends."""
     estimate, minima = report.estimate, report.estimate.minima
-    others = [one for i, one in enumerate(estimate.searches) if minimum_of(estimate, i) is None]
-    ends = [(one.cost, str(one.count), "", one.rho) for one in minima]
-    ends += [(one.cost, "1", _ending(one.termination.name), one.rho) for one in others]
+    failures = [s for i, s in enumerate(estimate.searches) if minimum_of(estimate, i) is None]
+    ends = [(minimum.cost, str(minimum.count), "", minimum.rho) for minimum in minima]
+    ends += [(s.cost, "1", _termination_text(s), s.rho) for s in failures]
     table = Table(
         title="From other starts, best first",
         caption=f"Of {len(estimate.searches)} searches."
-        + (f" {len(ends) - SEARCHES} more ends." if len(ends) > SEARCHES else ""),
+        + (f" {len(ends) - SEARCHES_MAX} more ends." if len(ends) > SEARCHES_MAX else ""),
         title_justify="left",
         caption_justify="left",
     )
     for column in ("cost", "searches", "ended at", "with"):
-        left = column in ("ended at", "with")
-        table.add_column(column, justify="left" if left else "right", overflow="fold")
-    kept = estimate.held
-    for k, (cost, count, ending, rho) in enumerate(ends[:SEARCHES], start=1):
+        is_text = column in ("ended at", "with")
+        table.add_column(column, justify="left" if is_text else "right", overflow="fold")
+    held = estimate.held
+    for k, (cost, count, ending, rho) in enumerate(ends[:SEARCHES_MAX], start=1):
         values = ", ".join(
             f"{name} {value:.4g}"
             for name, value in zip(estimate.names, rho.tolist(), strict=True)
-            if name not in kept
+            if name not in held
         )
         table.add_row(f"{cost:.5g}", count, ending or f"minimum {k}", escape(values))
     return table
 
 
-def _ending(termination: str) -> str:
-    return termination.lower().replace("_", " ")
+def _termination_text(search: SearchResult) -> str:
+    return search.termination.name.lower().replace("_", " ")

@@ -25,17 +25,17 @@ FOLLOWS = {
     "reinit": " (a change counts after reinit())",
     "start": " (read at the start)",
 }
-"""What is said of Data by when a change of them counts."""
+"""Remarks on Data by the time at which a change takes effect."""
 
 
 def show_components(name: str | None) -> None:
     """Print all components, or the Data and links of one.
 
     Args:
-        name: Name or alias of one; None: all.
+        name: Name or alias of a component, or None for all.
 
     Raises:
-        SoftctlError: there is no component of that name.
+        SoftctlError: No component has that name.
     """
     from sofa_softctl.runtime.core import factory
     from sofa_softctl.runtime.core.component import Component
@@ -50,54 +50,54 @@ def show_components(name: str | None) -> None:
             table.add_row(kind.__name__, ", ".join(kind.aliases), escape(text))
         console.print(table)
         return
-    kind_found = factory.find(name)
-    if kind_found is None:
+    component = factory.find(name)
+    if component is None:
         raise SoftctlError(_no_component(name))
-    console.print(escape(inspect.cleandoc(kind_found.__doc__ or "")), highlight=False)
-    if plugin := factory.plugin_of(kind_found):
+    console.print(escape(inspect.cleandoc(component.__doc__ or "")), highlight=False)
+    if plugin := factory.plugin_of(component):
         console.print(escape(f"From the plugin '{plugin}'."), highlight=False)
     table = Table("Data", "default", "unit", "what it is")
     common = Component.data_types
-    for entry in sorted(kind_found.data_types.values(), key=lambda entry: entry.name in common):
-        text = entry.help + (" (read-only)" if entry.read_only else FOLLOWS[entry.follows])
-        if entry.choices:
-            text += f" One of: {', '.join(entry.choices)}."
-        names = ", ".join((entry.name, *entry.aliases))
-        table.add_row(names, escape(str(entry.default)), entry.unit, escape(text))
-    for link in kind_found.link_types.values():
+    for data in sorted(component.data_types.values(), key=lambda data: data.name in common):
+        text = data.help + (" (read-only)" if data.read_only else FOLLOWS[data.follows])
+        if data.choices:
+            text += f" One of: {', '.join(data.choices)}."
+        names = ", ".join((data.name, *data.aliases))
+        table.add_row(names, escape(str(data.default)), data.unit, escape(text))
+    for link in component.link_types.values():
         table.add_row(link.name, "", "link", escape(link.help))
     console.print(table)
-    if any(entry.unit.startswith("lambda") for entry in kind_found.data_types.values()):
+    if any(data.unit.startswith("lambda") for data in component.data_types.values()):
         console.print(LAMBDA, highlight=False)
 
 
 def _no_component(name: str) -> str:
-    """Why there is no component of a name: something else may have it."""
+    """Return the reason for not having a component of a name."""
     from sofa_softctl.runtime.core import factory
 
-    others = [f"a {kind} of the plugin '{plugin}'" for kind, plugin in owners_of(name)]
-    if others:
-        return f"'{name}' is {' and '.join(others)}, no component. 'softctl plugins' lists them."
+    owners = [f"a {kind} of the plugin '{plugin}'" for kind, plugin in owners_of(name)]
+    if owners:
+        return f"'{name}' is {' and '.join(owners)}, no component. 'softctl plugins' lists them."
     text = factory.explain_unknown(name)
     return text[:1].upper() + text[1:]
 
 
 def show_plugins(plugins: Iterable[str]) -> None:
-    """Print some plugins by name, and everything that they brought, by kind."""
+    """Print plugins by name, and all that they register, by kind."""
     table = Table()
     for head in ("plugin", "brings", "names"):
         table.add_column(head, overflow="fold")  # paths are long words
     for plugin in plugins:
-        first = escape(plugin)
+        label = escape(plugin)
         for kind, names in brought_by(plugin).items():
-            found = list_names(names) if plugin == BUILT_IN else ", ".join(names)
-            table.add_row(first, f"{kind}{'s' if len(names) > 1 else ''}", escape(found))
-            first = ""
+            text = list_names(names) if plugin == BUILT_IN else ", ".join(names)
+            table.add_row(label, f"{kind}{'s' if len(names) > 1 else ''}", escape(text))
+            label = ""
     Console().print(table)
 
 
 def show_diagnosis(findings: list[Any]) -> None:
-    """Print what was looked at, and below it what to do."""
+    """Print findings, with advice below them."""
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(no_wrap=True)

@@ -16,10 +16,10 @@ from sofa_softctl.view.terminal.run import Terminal
 
 
 class LearningTerminal(Terminal):
-    """Shows progress of trainings, and tables of scores."""
+    """Terminal with the progress of trainings, and tables of scores."""
 
     def prepare(self, maker: Any) -> None:
-        """Make the map of a surrogate, with a line on its state."""
+        """Compute the map of a surrogate, with a line on its state."""
         if not getattr(maker, "surrogate", False):
             return
         with self.status("equilibria") as line:
@@ -27,12 +27,12 @@ class LearningTerminal(Terminal):
 
     @contextmanager
     def training(self, steps: int) -> Iterator[Callable[[Any], None]]:
-        """A line on the present iteration; off a terminal, one for each tenth of the training."""
+        """Show a line on the current iteration, or ten lines in total without a terminal."""
         shown = 0
 
-        def say(point: Any) -> None:
+        def show_progress(point: Any) -> None:
             nonlocal shown
-            share = point.steps / steps
+            fraction = point.steps / steps
             text = (
                 f"{point.steps:,} of {steps:,} decisions, return {point.mean:.4g} ± "
                 f"{point.deviation:.2g}, {point.length:.3g} decisions an episode"
@@ -41,59 +41,59 @@ class LearningTerminal(Terminal):
                 text += f", {point.success:.0%} done"
             if point.lost:
                 text += f", {point.lost:.0%} lost"
-            left = point.seconds * (1.0 / share - 1.0)
-            line(f"{text}; {left / 60.0:.0f} min more")
-            if not self.console.is_terminal and share * 10.0 >= shown + 1:
-                shown = math.floor(share * 10.0)
+            remaining = point.seconds * (1.0 / fraction - 1.0)
+            line(f"{text}; {remaining / 60.0:.0f} min more")
+            if not self.console.is_terminal and fraction * 10.0 >= shown + 1:
+                shown = math.floor(fraction * 10.0)
                 self.console.print(text, highlight=False)
 
         with self.status("training") as line:
-            yield say
+            yield show_progress
 
-    def scores(self, found: Mapping[str, Any]) -> None:
-        """A table of scores."""
+    def scores(self, by_name: Mapping[str, Any]) -> None:
+        """Print a table of scores."""
         table = Table(title="Score, without the noise of training", title_justify="left")
         for column in ("", "episodes", "mean return", "standard deviation", "decisions", "done"):
             table.add_column(column, justify="left" if not column else "right")
-        for name, one in found.items():
-            done = "" if one.success is None else f"{one.success:.0%}"
+        for name, score in by_name.items():
+            success = "" if score.success is None else f"{score.success:.0%}"
             table.add_row(
                 name,
-                str(len(one.returns)),
-                f"{one.mean:.4g}",
-                f"{one.deviation:.2g}",
-                f"{np.mean(one.lengths):.4g}",
-                done,
+                str(len(score.returns)),
+                f"{score.mean:.4g}",
+                f"{score.deviation:.2g}",
+                f"{np.mean(score.lengths):.4g}",
+                success,
             )
         self.console.print(table)
 
-    def gap(self, found: Mapping[str, Any]) -> None:
-        """A line on what the exact model, the second of two scores, brings less."""
-        if len(found) < 2:
+    def gap(self, by_name: Mapping[str, Any]) -> None:
+        """Print the loss of return on the exact model, the second of two scores."""
+        if len(by_name) < 2:
             return
-        own, exact = found.values()
-        same = own.returns[: len(exact.returns)]
-        gap = exact.mean - float(np.mean(same))
+        score, exact = by_name.values()
+        paired = score.returns[: len(exact.returns)]
+        gap = exact.mean - float(np.mean(paired))
         self.console.print(
-            f"Gap: {gap:.3g} on the exact model, {gap / max(abs(np.mean(same)), 1e-12):.2%}, "
-            f"of the same {len(same)} starts.",
+            f"Gap: {gap:.3g} on the exact model, {gap / max(abs(np.mean(paired)), 1e-12):.2%}, "
+            f"of the same {len(paired)} starts.",
             highlight=False,
         )
 
     def film(
         self, env: Any, act: Callable[[np.ndarray], np.ndarray], seed: int, path: Path
     ) -> None:
-        """A movie of an episode of a scene."""
+        """Write a movie of an episode of a scene."""
         from sofa_softctl.view.movie.capture import Camera
 
         if not hasattr(env, "session"):
-            raise SoftctlError("A movie is of a scene: this environment has none.")
-        seen, _ = env.reset(seed=seed)
-        camera, ended = Camera(env.session, path), False
-        camera.look()
-        while not ended:
-            seen, _, done, cut, _ = env.step(act(seen).astype(np.float32))
-            camera.look()
-            ended = done or cut
+            raise SoftctlError("A movie needs a scene: this environment has none.")
+        observation, _ = env.reset(seed=seed)
+        camera, is_over = Camera(env.session, path), False
+        camera.capture_frame()
+        while not is_over:
+            observation, _, terminated, truncated, _ = env.step(act(observation).astype(np.float32))
+            camera.capture_frame()
+            is_over = terminated or truncated
         with self.bar("Rendering", 1) as advance:
             camera.save(progress=advance)

@@ -14,9 +14,6 @@ from rich.table import Table
 from sofa_softctl.library.building.forecast import forecast
 from sofa_softctl.library.building.stopping import PredictedInfeasible, Window, failure_bound
 
-FORECAST_FROM = 32
-"""Motions from which a forecast is shown."""
-
 
 class Watch:
     """Live progress line of a build."""
@@ -33,7 +30,7 @@ class Watch:
             f"{motions} motions, {counts.plannings} tasks ({rate:.0f}/s), at most "
             f"{builder.bound:.1%} fail (wanted: {builder.failure_rate:.1%})"
         )
-        if motions < FORECAST_FROM:
+        if motions < 32:  # too few for a forecast
             return text
         if motions != self._at or counts.plannings > 2 * self._tasks:
             self._at, self._tasks = motions, counts.plannings
@@ -43,28 +40,29 @@ class Watch:
         return f"{text}; {low:.0f} to {high:.0f} motions expected, {minutes:.0f} min more"
 
 
-def show_estimate(found: Any, *, as_json: bool) -> None:
-    """Print what a library will take."""
-    low, middle, high = found.motions
+def show_estimate(estimate: Any, *, as_json: bool) -> None:
+    """Print the expected size and time of a library."""
+    low, middle, high = estimate.motions
     if as_json:
         data = {
-            "motions": found.motions.tolist(),
-            "seconds": found.seconds.tolist(),
-            "bytes": found.size,
-            "tried": found.tried,
-            "infeasible": found.infeasible,
+            "motions": estimate.motions.tolist(),
+            "seconds": estimate.seconds.tolist(),
+            "bytes": estimate.size,
+            "tried": estimate.tried,
+            "infeasible": estimate.infeasible,
         }
         print(json.dumps(data, indent=2))
         return
     print(
-        f"From {found.tried} motions: {low:.0f} to {high:.0f} motions are expected, probably some "
-        f"{middle:.0f}, of {found.size / 1e3:.0f} kB each, in {_duration(found.seconds)} on "
-        f"workers like these. {found.infeasible:.1%} of tasks have no motion."
+        f"From {estimate.tried} motions: {low:.0f} to {high:.0f} motions are expected, probably "
+        f"some {middle:.0f}, of {estimate.size / 1e3:.0f} kB each, in "
+        f"{_duration(estimate.seconds)} on workers like these. {estimate.infeasible:.1%} of tasks "
+        "have no motion."
     )
 
 
 def _duration(seconds: np.ndarray) -> str:
-    """The span of three times, in s or min."""
+    """Return the span of three times in s or min."""
     low, _, high = seconds
     if high < 120.0:
         return f"{low:.0f} to {high:.0f} s"
@@ -72,7 +70,7 @@ def _duration(seconds: np.ndarray) -> str:
 
 
 def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
-    """Print what building came to."""
+    """Print the result of a build."""
     counts, motions = builder.counts, len(builder.library)
     data = {"motions": motions, "bytes": out.stat().st_size, "bound": builder.bound}
     data |= {"full": builder.full, "hopeless": builder.hopeless}
@@ -112,14 +110,14 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
 
 
 def _bound(file: Any, state: Any) -> float:
-    """Upper bound of the share of tasks that a library fails."""
+    """Return an upper bound of the fraction of tasks that a library fails."""
     window, presumed = Window(**state["window"]), PredictedInfeasible(**state["presumed"])
     tasks = state["counts"]["plannings"]
     return failure_bound(window, presumed, tasks=tasks, motions=len(file))
 
 
 def show_info(file: Any, *, as_json: bool) -> None:
-    """Print what a library's file holds."""
+    """Print the contents of a library's file."""
     state = file.about("state")
     built = {} if state is None else state["asked"] | state["counts"]
     counts = {} if state is None else built | {"bound": _bound(file, state)}
@@ -129,7 +127,7 @@ def show_info(file: Any, *, as_json: bool) -> None:
         "version": file.about("version"),
         "motions": len(file),
         "bytes": file.path.stat().st_size,
-        "parameters": [[each.name, each.lower, each.upper] for each in file.model.parameters],
+        "parameters": [[p.name, p.lower, p.upper] for p in file.model.parameters],
     } | counts
     if as_json:
         print(json.dumps(data, indent=2))
@@ -145,7 +143,7 @@ def show_info(file: Any, *, as_json: bool) -> None:
 
 
 def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
-    """Print how a motion was found."""
+    """Print the answer to a query."""
     data = {
         "status": answer.status.name,
         "correction": answer.correction.name,
@@ -176,15 +174,15 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         print(answer.message)
 
 
-def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
-    """Print how good answers are."""
-    data = found.to_dict()
+def show_verification(result: Any, *, quiet: bool, as_json: bool) -> None:
+    """Print the accuracy of answers."""
+    data = result.to_dict()
     if as_json:
         print(json.dumps(data, indent=2))
         return
     if quiet:
         return
-    table = Table(title=f"{len(found.errors)} tasks never seen before", title_justify="left")
+    table = Table(title=f"{len(result.errors)} tasks never seen before", title_justify="left")
     for column in ("", "mean", "median", "99 %", "largest"):
         table.add_column(column, justify="right" if column else "left")
     names = {
@@ -206,10 +204,10 @@ def show_verification(found: Any, *, quiet: bool, as_json: bool) -> None:
     console.print(table)
     counts = (data["statuses"] | data["corrections"]).items()
     answered = ", ".join(f"{count} {name}" for name, count in counts)
-    good = f"{data['good']:.1%} within {found.tolerance:g}"
+    good = f"{data['good']:.1%} within {result.tolerance:g}"
     console.print(f"{answered}; {good}; costs {data['loss']:+.2%} over the optimum.")
-    if found.infeasible:
+    if result.infeasible:
         console.print(
-            f"Beside them, {found.infeasible} tasks without a solution; the chain of tasks began "
-            f"anew {found.restarts} times."
+            f"Beside them, {result.infeasible} tasks without a solution; the chain of tasks began "
+            f"anew {result.restarts} times."
         )

@@ -1,4 +1,4 @@
-"""A mesh in the terminal: its numbers, and what is wrong with it."""
+"""Numbers and faults of a mesh on the terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _rows(mesh: Any, unit: str | None) -> Iterator[tuple[str, str]]:
     yield "size", f"{size}, {_guess(mesh.diagonal, unit)}"
     yield "from, to", f"{_point(mesh.lower)} to {_point(mesh.upper)}"
     yield "volume", f"{mesh.volume:.5g}"
-    yield "surface", f"{len(mesh.skin.triangles)} triangles, {_closed(mesh.skin)}"
+    yield "surface", f"{len(mesh.skin.triangles)} triangles, {_closure(mesh.skin)}"
     yield "parts", str(mesh.pieces)
     shapes = mesh.shapes
     if shapes is not None:
@@ -58,7 +58,7 @@ def _point(values: tuple[float, ...]) -> str:
     return f"({', '.join(f'{value:.5g}' for value in values)})"
 
 
-def _closed(skin: Any) -> str:
+def _closure(skin: Any) -> str:
     if not len(skin.triangles):
         return "none"
     return "closed" if skin.is_closed else "not closed"

@@ -12,27 +12,24 @@ from sofa_softctl.units import symbol
 
 
 class Watch:
-    """Live progress line of planning.
-
-    So equilibria are counted between iterations too, where most of the time goes.
-    """
+    """Live progress line of planning, which also counts equilibria within iterations."""
 
     def __init__(self, ready: Any) -> None:
         self.ready = ready
         self.steps: list[Any] = []
         self.text = ""
 
-    def say(self, text: str) -> None:
-        """Show a text in place of the iterations."""
+    def show_text(self, text: str) -> None:
+        """Show a text instead of the iterations."""
         self.text = text
 
     def __rich__(self) -> str:
         return self.text or str(self.ready.progress_text(self.steps))
 
 
-def show_plan(found: Any) -> None:
-    """Print what came out of planning for a scene."""
-    console, data = Console(), found.to_dict()
+def show_plan(result: Any) -> None:
+    """Print the plan of a scene."""
+    console, data = Console(), result.to_dict()
     table = Table(
         title=f"Plan for {escape(data['scene'])}, {escape(data['task'])}: {data['status']}",
         title_justify="left",
@@ -47,8 +44,8 @@ def show_plan(found: Any) -> None:
     if data["from_store"]:
         equilibria += f", {data['from_store']} from the store"
     rows = {
-        "largest distance from a goal": f"{data['miss']:.3g} {symbol(found.units, 'length')}",
-        **_replay_rows(found),
+        "largest distance from a goal": f"{data['miss']:.3g} {symbol(result.units, 'length')}",
+        **_replay_rows(result),
         "out of balance by, over the force": f"{data['defect']:.1e}",
         "degrees of freedom": f"{data['dofs']}",
         "equilibria solved": equilibria,
@@ -63,8 +60,8 @@ def show_plan(found: Any) -> None:
         rows["several shapes"] = f"at {data['branching']} corners, kept apart"
     if data["refused"]:
         rows["cells without use"] = f"{data['refused']}: the robot buckles, folds or snaps there"
-    if found.estimate is not None:
-        rows["expected"] = str(found.estimate)
+    if result.estimate is not None:
+        rows["expected"] = str(result.estimate)
     for name, value in rows.items():
         table.add_row(name, value)
     console.print(table)
@@ -72,27 +69,27 @@ def show_plan(found: Any) -> None:
         console.print(data["message"], highlight=False)
 
 
-def _replay_rows(found: Any) -> dict[str, str]:
-    """What the replay on the full robot measured."""
-    if found.report is None:
+def _replay_rows(result: Any) -> dict[str, str]:
+    """Return the results of the replay on the full robot."""
+    if result.report is None:
         return {"replayed on the full robot": "no, as the plan must not be executed"}
     rows = {}
-    for each in found.report.criteria:
-        unit = symbol(found.units, each.quantity) if each.quantity else ""
-        name, _, numbers = each.text(unit).rpartition(": ")
-        rows[f"full robot, {name}"] = numbers if each.passed else f"{numbers}: NOT ACCEPTED"
-    if found.flutter > 1.0 and found.robot.line_stiffness:
+    for criterion in result.report.criteria:
+        unit = symbol(result.units, criterion.quantity) if criterion.quantity else ""
+        name, _, numbers = criterion.text(unit).rpartition(": ")
+        rows[f"full robot, {name}"] = numbers if criterion.passed else f"{numbers}: NOT ACCEPTED"
+    if result.flutter > 1.0 and result.robot.line_stiffness:
         limit = "steps have the lines' stiffness; without, they are stable up to 1"
-        rows["flutter number"] = f"{found.flutter:.2g}: {limit}"
-    if found.corrections:
-        count = "once" if found.corrections == 1 else f"{found.corrections} times"
+        rows["flutter number"] = f"{result.flutter:.2g}: {limit}"
+    if result.corrections:
+        count = "once" if result.corrections == 1 else f"{result.corrections} times"
         rows["corrected"] = f"{count}, for what the full robot missed"
-    if found.exact_corrections:
-        count = found.exact_corrections
+    if result.exact_corrections:
+        count = result.exact_corrections
         steps = f"{count} Gauss-Newton step{'s' if count > 1 else ''} on the full robot"
-        rows["tensions corrected"] = f"{steps}, {found.exact_seconds:.1f} s"
-    if found.delay:
-        seconds = f"{found.delay * found.robot.dt:.3g} {symbol(found.units, 'time')}"
+        rows["tensions corrected"] = f"{steps}, {result.exact_seconds:.1f} s"
+    if result.delay:
+        seconds = f"{result.delay * result.robot.dt:.3g} {symbol(result.units, 'time')}"
         rows["begins after"] = f"{seconds}, when the robot hangs at rest"
     return rows
 
@@ -110,31 +107,31 @@ class StoredRow(NamedTuple):
     version: str
 
 
-def stored_row(found: Any) -> StoredRow:
-    """Row of a `StoreInfo`."""
+def stored_row(info: Any) -> StoredRow:
+    """Return the row of a `StoreInfo`."""
     return StoredRow(
-        model=found.model[:12],
-        equilibria=sum(found.samples.values()),
-        by_level=found.samples,
-        branching=found.branching,
-        failed=found.failed,
-        damaged=found.damaged,
-        created=found.created.strftime("%Y-%m-%d %H:%M") if found.created else "unknown",
-        version=found.version,
+        model=info.model[:12],
+        equilibria=sum(info.samples.values()),
+        by_level=info.samples,
+        branching=info.branching,
+        failed=info.failed,
+        damaged=info.damaged,
+        created=info.created.strftime("%Y-%m-%d %H:%M") if info.created else "unknown",
+        version=info.version,
     )
 
 
-def show_stores(found: list[Any]) -> None:
-    """Print what a store holds, a line for each model."""
-    size = f", {found[0].size / 1e6:.1f} MB" if found else ""
-    name = escape(str(found[0].path)) if found else "The store"
-    models = "1 model" if len(found) == 1 else f"{len(found)} models"
-    table = Table(title=f"{name}: {models}{size}", title_justify="left")
+def show_stores(infos: list[Any]) -> None:
+    """Print the contents of a store, with a line per model."""
+    size = f", {infos[0].size / 1e6:.1f} MB" if infos else ""
+    name = escape(str(infos[0].path)) if infos else "The store"
+    model_count = "1 model" if len(infos) == 1 else f"{len(infos)} models"
+    table = Table(title=f"{name}: {model_count}{size}", title_justify="left")
     table.add_column("model", no_wrap=True)
     table.add_column("equilibria", justify="right", no_wrap=True)
     for column in ("by level", "several", "without answer", "damaged", "since"):
         table.add_column(column)
-    for row in map(stored_row, found):
+    for row in map(stored_row, infos):
         levels = ", ".join(f"{level}: {count}" for level, count in row.by_level.items())
         since = f"{row.created}, version {row.version}"
         counts = (row.branching, row.failed, row.damaged)

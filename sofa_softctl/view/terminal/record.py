@@ -1,4 +1,4 @@
-"""Recordings in the terminal."""
+"""Recordings on the terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sofa_softctl.record.record import Record
 
 
 def record_to_dict(record: Record) -> dict[str, Any]:
-    """What a recording holds, without its values, for JSON."""
+    """Return a JSON-serialisable description of a recording, without its values."""
     return {
         "steps": len(record.time),
         "begin": float(record.time[0]) if len(record.time) else None,
@@ -42,7 +42,7 @@ def record_to_dict(record: Record) -> dict[str, Any]:
 
 
 def show_record(record: Record) -> None:
-    """Print how the run ended, what produced it, and the channels."""
+    """Print the status of the run, its provenance, and the channels."""
     console = Console()
     steps, time = len(record.time), record.time
     span = f", t = {time[0]:g} to {time[-1]:g}" if steps else ""
@@ -50,24 +50,23 @@ def show_record(record: Record) -> None:
     console.print(f"{steps} steps{span}: [{color}]{escape(record.status)}[/]", highlight=False)
     about = Table("what produced it", "", title_justify="left")
     for key, value in record.metadata.items():
-        first, *more = value.split("\n")
-        about.add_row(
-            escape(key), escape(f"{first} ... ({len(more) + 1} lines)" if more else first)
-        )
+        first, *tail = value.split("\n")
+        text = f"{first} ... ({len(tail) + 1} lines)" if tail else first
+        about.add_row(escape(key), escape(text))
     console.print(about)
     table = Table("channel", "unit", "values a step")
     for name, values in record.channels.items():
-        table.add_row(escape(name), escape(record.units[name]), _what(values))
+        table.add_row(escape(name), escape(record.units[name]), _shape_text(values))
     console.print(table)
     if record.streams:
         table = Table("stream", "unit", "values a row", "rows")
         for name, stream in record.streams.items():
             rows = str(len(stream.values))
-            table.add_row(escape(name), escape(stream.unit), _what(stream.values), rows)
+            table.add_row(escape(name), escape(stream.unit), _shape_text(stream.values), rows)
         console.print(table)
 
 
-def _what(values: np.ndarray) -> str:
-    """Shape of one of them."""
+def _shape_text(values: np.ndarray) -> str:
+    """Return the shape of a value."""
     shape = " x ".join(map(str, values.shape[1:])) or "1"
     return "text" if values.dtype.kind == "U" else shape

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from sofa_softctl.scene.session.session import Session
 
 COLORS_OF_LEVELS = {"good": "green", "doubt": "yellow"}
-"""Of sentences that say how it went."""
+"""Colors of lines by their level."""
 
 
 class Terminal:
-    """Shows what a command does: bars while it runs, tables and files at its end."""
+    """Output of a command: progress bars, tables, names of files."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
@@ -34,8 +34,8 @@ class Terminal:
         """Draw the plot of a run, and name its files."""
         from sofa_softctl.view.plots.run import save_run_plot
 
-        for written in save_run_plot(path, summary.histories):
-            self.show_file("Plot", written)
+        for file in save_run_plot(path, summary.histories):
+            self.show_file("Plot", file)
 
     def save_movie(self, camera: Any) -> None:
         """Render the movie of a camera, and name its file."""
@@ -48,35 +48,35 @@ class Terminal:
         self.console.print(f"{kind}: {escape(str(path))}")
 
     def progress(self, total: int) -> Observer:
-        """Return an observer that shows how far a run of so many steps is."""
+        """Return an observer that shows the progress of a run with that number of steps."""
         return _RunProgress(self.bar("Simulating", total))
 
     def note(self, text: str, *, doubt: bool = False) -> None:
-        """Print one line, marked where it casts doubt."""
+        """Print one line, marked if it casts doubt on results."""
         mark = "[yellow]! [/] " if doubt else ""
         self.console.print(f"{mark}{escape(text)}", highlight=False, soft_wrap=True)
 
     def bar(self, text: str, total: int) -> _Bar:
-        """A progress bar; a context that gives a function (done[, total])."""
+        """Return a progress bar; as a context, it yields a function of (count[, total])."""
         return _Bar(text, total, self.console)
 
     @contextmanager
     def status(self, text: str) -> Iterator[Callable[[str], None]]:
-        """A line that changes while work of unknown length goes on; gives the function for it."""
+        """Show a line during work of unknown length; yields the function that changes it."""
         with self.console.status(text) as line:
             yield line.update
 
     def show(self, summary: RunSummary) -> None:
         """Print the tables of a run."""
-        for said in summary.controllers.values():
-            self.show_report(said.report(summary.units))
+        for controller_summary in summary.controllers.values():
+            self.show_report(controller_summary.report(summary.units))
         self.show_report(
             report.Report(lines=[report.Line(text, "doubt") for text, _ in summary.findings])
         )
         self.console.print(_phase_table(summary))
 
     def show_report(self, shown: report.Report) -> None:
-        """Print tables and lines."""
+        """Print the tables and lines of a report."""
         for table in shown.tables:
             self.console.print(_rich(table))
         for text, level in shown.lines:
@@ -86,10 +86,10 @@ class Terminal:
 
 
 class _Bar:
-    """A progress bar on a terminal, nothing elsewhere; gives a function (done[, total])."""
+    """Progress bar on a terminal, nothing elsewhere; yields a function of (count[, total])."""
 
     def __init__(self, text: str, total: int, console: Console) -> None:
-        visible = console.is_terminal and not console.quiet
+        is_visible = console.is_terminal and not console.quiet
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -97,15 +97,15 @@ class _Bar:
             TimeRemainingColumn(),
             console=console,
             transient=True,
-            disable=not visible,
+            disable=not is_visible,
         )
         self._task = self._progress.add_task(text, total=total)
 
     def __enter__(self) -> Any:
         self._progress.start()
 
-        def advance(done: int, total: int | None = None) -> None:
-            self._progress.update(self._task, completed=done, total=total)
+        def advance(count: int, total: int | None = None) -> None:
+            self._progress.update(self._task, completed=count, total=total)
 
         return advance
 
@@ -114,7 +114,7 @@ class _Bar:
 
 
 class _RunProgress(Observer):
-    """Moves a bar while a run goes on."""
+    """Observer that moves a bar during a run."""
 
     def __init__(self, bar: _Bar) -> None:
         self._bar = bar
@@ -124,8 +124,8 @@ class _RunProgress(Observer):
         self._advance = self._bar.__enter__()
 
     @override
-    def step(self, session: Session, done: int) -> None:
-        self._advance(done)
+    def step(self, session: Session, count: int) -> None:
+        self._advance(count)
 
     @override
     def end(self) -> None:
@@ -133,17 +133,17 @@ class _RunProgress(Observer):
 
 
 def _rich(table: report.Table) -> Table:
-    found = Table(
+    rich_table = Table(
         title=escape(table.title),
         caption=escape(table.caption) or None,
         caption_justify="left",
         title_justify="left",
     )
     for number, name in enumerate(table.columns):
-        found.add_column(escape(name), justify="left" if number in table.texts else "right")
+        rich_table.add_column(escape(name), justify="left" if number in table.texts else "right")
     for row in table.rows:
-        found.add_row(*map(escape, row))
-    return found
+        rich_table.add_row(*map(escape, row))
+    return rich_table
 
 
 def _phase_table(summary: RunSummary) -> Table:

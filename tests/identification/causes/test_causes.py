@@ -223,7 +223,7 @@ def test_a_with_recording_that_fails_loses_no_estimate(models):
     why = made.causes.untested["swapped columns"]
     assert why.startswith("with_recording of Broken gave no experiment (KeyError: 'drive')")
     assert made.causes.to_dict()["untested"]["swapped columns"] == why
-    assert f"Not tested: swapped columns. {why}" in unescape(shown_causes.hidden(made))
+    assert f"Not tested: swapped columns. {why}" in unescape(shown_causes.undetected_effects(made))
 
 
 TIME = np.linspace(0.0, 6.0, 241)

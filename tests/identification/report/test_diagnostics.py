@@ -13,7 +13,7 @@ from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.identification.uncertainty.experiment_design import rank
 from sofa_softctl.identification.uncertainty.identifiability import Direction, identifiability
 from sofa_softctl.identification.uncertainty.residual_analysis import analyse_residuals
-from sofa_softctl.view.pages.identification import CHANNELS, most_telling, page
+from sofa_softctl.view.pages.identification import CHANNELS_MAX, most_informative, page
 from sofa_softctl.view.terminal.identification import candidates_table, show
 from sofa_softctl.view.words import number
 from tests.identification.lag_problem import Wave
@@ -206,9 +206,9 @@ def test_a_perfect_fit_is_reported_as_that(models):
 
 def test_channels_that_move_most_are_drawn_beside_those_that_are_wrong():
     missed, moved = [9.0] * 10 + [1.0] * 20, [0.1] * 25 + [50.0] * 5
-    drawn = most_telling(missed, moved, [True] * 10 + [False] * 20)
-    assert len(drawn) == CHANNELS and set(range(25, 30)) < set(drawn)
-    assert most_telling(missed, moved, [False] * 30)[:5] == list(range(25, 30))
+    drawn = most_informative(missed, moved, [True] * 10 + [False] * 20)
+    assert len(drawn) == CHANNELS_MAX and set(range(25, 30)) < set(drawn)
+    assert most_informative(missed, moved, [False] * 30)[:5] == list(range(25, 30))
 
 
 def test_only_parameters_that_start_at_zero_are_counted_in_units(models):

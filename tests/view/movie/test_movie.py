@@ -253,7 +253,7 @@ def test_the_camera_sees_the_scenes_body_cable_and_goal(tmp_path, renderer):
     camera = Camera(session, tmp_path / "finger.gif")
     for _ in range(3):
         session.step()
-        camera.look()
+        camera.capture_frame()
     seen = camera.animation()
     assert [body.positions.shape for body in seen.bodies] == [(3, 444, 3)]
     assert [line.points.shape for line in seen.lines] == [(3, 8, 3)]
@@ -326,7 +326,7 @@ def test_cables_have_the_colors_that_their_efforts_have_in_plots(tmp_path, rende
     from sofa_softctl.view.movie.capture import Camera
 
     camera = Camera(Session(SCENE.with_name("gripper.py")), tmp_path / "gripper.gif")
-    camera.look()
+    camera.capture_frame()
     found = {line.name.split("/")[-2]: line.color for line in camera.animation().lines}
     assert found == {"cable_left": colors.actuator(3), "cable_right": colors.actuator(4)}
 

@@ -152,7 +152,7 @@ def test_the_movie_of_an_arm_that_hangs_is_upright(found, tmp_path, monkeypatch)
         check_renderer()
     except SoftctlError as error:
         pytest.skip(str(error))
-    monkeypatch.setattr(plan_movie, "RATE", 2.0)
+    monkeypatch.setattr(plan_movie, "FRAME_RATE", 2.0)
     done = []
     save_plan_movie(tmp_path / "plan.gif", found, progress=lambda *at: done.append(at))
     with Image.open(tmp_path / "plan.gif") as movie:

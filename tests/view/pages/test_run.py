@@ -8,7 +8,7 @@ import pytest
 from sofa_softctl import Session, read_record
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.view.pages import run
-from sofa_softctl.view.pages.run import SAMPLES, findings_of, thinned
+from sofa_softctl.view.pages.run import SAMPLES_MAX, downsample_keep_extrema, findings_of
 from tests.view.pages.html_page import Page
 
 
@@ -46,7 +46,7 @@ def recorded(tmp_path):
 
 @pytest.mark.processes
 def test_a_page_has_everything_and_needs_no_other_file(record, monkeypatch):
-    monkeypatch.setattr(run, "_rendered", lambda *_: iter([(0, "AAAA"), (4, "BBBB")]))
+    monkeypatch.setattr(run, "_render_steps", lambda *_: iter([(0, "AAAA"), (4, "BBBB")]))
     text = run.page(record)
     page = Page(text)
     assert page.titles == [
@@ -140,8 +140,8 @@ def test_thinned_plots_keep_every_peak():
     time, values = np.arange(10_000.0), rng.standard_normal((10_000, 2))
     values[1234, 0], values[7777, 1] = 50.0, -40.0
     values[5000:5100] = np.nan
-    times, shown = thinned(time, values)
-    assert len(times) == len(shown) <= SAMPLES + 2
+    times, shown = downsample_keep_extrema(time, values)
+    assert len(times) == len(shown) <= SAMPLES_MAX + 2
     assert (np.diff(times) >= 0.0).all()
     assert (np.nanmax(shown), np.nanmin(shown)) == (50.0, -40.0)
     assert np.isnan(shown).any()

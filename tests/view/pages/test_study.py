@@ -87,7 +87,7 @@ def test_movies_are_shown_up_to_a_size(results, monkeypatch):
     (found.path / "movies").mkdir()
     for run in ("r0", "r3", "r6"):
         (found.path / "movies" / f"{run}.gif").write_bytes(b"GIF89a" + bytes(100))
-    monkeypatch.setattr(study, "MOVIE_BYTES", 250)
+    monkeypatch.setattr(study, "MOVIE_BYTES_MAX", 250)
     text = study.page(found)
     assert text.count("data:image/gif") == 2 and "1 further movie in the folder movies." in text
 

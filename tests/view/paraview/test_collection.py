@@ -85,10 +85,10 @@ def test_cables_have_their_force_in_the_scenes_unit(tmp_path, record):
 
 
 def test_every_third_step_ends_with_the_last(tmp_path, record):
-    export_pvd(record, tmp_path / "run.pvd", every=3)
+    export_pvd(record, tmp_path / "run.pvd", interval=3)
     times = [float(entry["timestep"]) for entry in listed(tmp_path / "run.pvd")[::2]]
     assert times == record.time[[0, 3, 6]].tolist()
-    export_pvd(record, tmp_path / "run.pvd", every=100)
+    export_pvd(record, tmp_path / "run.pvd", interval=100)
     assert [float(entry["timestep"]) for entry in listed(tmp_path / "run.pvd")[::2]] == [
         record.time[-1]
     ]
@@ -135,7 +135,7 @@ def test_goals_and_contacts_are_points(tmp_path):
 
 def test_what_cannot_be_exported_is_refused(tmp_path, record):
     with pytest.raises(RecordError, match="Expected 1 or more. Got: 0"):
-        export_pvd(record, tmp_path / "run.pvd", every=0)
+        export_pvd(record, tmp_path / "run.pvd", interval=0)
     with RecordWriter(tmp_path / "empty.mcap", {}):
         pass
     with pytest.raises(RecordError, match="the recording has no steps"):

@@ -70,7 +70,7 @@ def checked_surface(
         name: Name of the mesh in messages.
 
     Raises:
-        MeshError: There are no triangles, wrong shapes or indices, NaN, degenerate triangles,
+        MeshError: Triangles are missing; wrong shapes or indices, NaN, degenerate triangles,
             unused vertices, an open or non-manifold surface, separate parts, flipped triangles, or
             normals that point inward. Self-intersection is only detected by the added mass.
     """

@@ -11,7 +11,7 @@ from softctl_swimmer.learning.task import Start, SwimTask
 from softctl_swimmer.planning.study import Study, prepare
 
 
-def make(
+def make_env(
     body: str = "fish",
     vertices: int = 98,
     *,

@@ -13,7 +13,7 @@ def register() -> None:
     home = "softctl_swimmer.learning.environment"
     gymnasium.register(
         ID,
-        entry_point=f"{home}:make",
+        entry_point=f"{home}:make_env",
         vector_entry_point=f"{home}:make_vector",
         kwargs={"body": "fish", "vertices": 98, "exact": False},
     )

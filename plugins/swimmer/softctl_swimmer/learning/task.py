@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 from typing_extensions import override
 
-from sofa_softctl.learning import Advanced, BatchTask, Interface, Quantities
+from sofa_softctl.learning import BatchTask, DecisionResult, Interface, Quantities
 from softctl_swimmer.learning.strokes import Swimmers, momenta_of, rates_of, stroke
 from softctl_swimmer.planning.motion_map import MassMap, MotionMap
 from softctl_swimmer.planning.study import Study
@@ -122,7 +122,7 @@ class SwimTask(BatchTask):
         return state
 
     @override
-    def advance(self, state: np.ndarray, action: np.ndarray) -> Advanced:
+    def advance(self, state: np.ndarray, action: np.ndarray) -> DecisionResult:
         swimmers, torques, count = self.from_state(state)
         torques = torques + np.clip(
             action - torques, -self._torque_change_max, self._torque_change_max
@@ -133,7 +133,7 @@ class SwimTask(BatchTask):
             guess = (map_result.angles - swimmers.angles) / self.dt
         after, solved = stroke(self.masses, swimmers, torques, self.dt, guess=guess)
         is_within = (np.abs(after.angles) <= self.limit).all(axis=1)
-        return Advanced(self.to_state(after, torques, count + 1.0), solved & is_within)
+        return DecisionResult(self.to_state(after, torques, count + 1.0), solved & is_within)
 
     @override
     def observe(self, state: np.ndarray) -> np.ndarray:
@@ -153,7 +153,7 @@ class SwimTask(BatchTask):
         return rewards
 
     @override
-    def lost(self, state: np.ndarray) -> np.ndarray:
+    def lost_reward(self, state: np.ndarray) -> np.ndarray:
         return np.full(len(state), LOST_REWARD)
 
     def centre(self, state: np.ndarray) -> np.ndarray:

@@ -12,15 +12,15 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 
 PULL_DISTANCE_MAX = 5.0
 """Distance of a pull point from its cable by the size of the body, above which it is warned of."""
-REVERSED = -0.8
+REVERSED_COSINE_MAX = -0.8
 """Cosine of the angle between two pieces of a cable below which it turns back on itself [-]."""
 FOLD_OFFSET_MAX = 0.1
 """Offset of a piece of a cable from the piece before, by its length, up to which it lies on it."""
 FOLD_LENGTH_RATIO_MAX = 0.9
 """Length of a piece that runs back over the one before, by that one's; a tendon that returns
-beside itself has points beside each other, and 1 [-]."""
-ON_LINE = 0.5
-"""Cosine of the angle between two pieces of a line above which it goes on [-]."""
+next to itself has points next to each other, and 1 [-]."""
+ON_LINE_COSINE_MIN = 0.5
+"""Cosine of the angle between two pieces of a line above which the line continues [-]."""
 USERS_OF_POINTS = ("indices", "points", "triangles", "edges")
 """Data by which components use points."""
 SAME_LINE_DISTANCE_MAX = 0.02
@@ -42,7 +42,7 @@ def cable_warnings(cables: Sequence[tuple[Any, np.ndarray]]) -> list[StartWarnin
 
 
 def _to_and_fro(cable: Any, x: np.ndarray) -> list[StartWarning]:
-    """A cable that turns back again and again, or stays at a place."""
+    """Warn of a cable that turns back repeatedly, or has coincident points."""
     indices = np.asarray(cable.indices.value, dtype=int)
     if len(indices) < 2 or indices.max() >= len(x):
         return []
@@ -54,7 +54,7 @@ def _to_and_fro(cable: Any, x: np.ndarray) -> list[StartWarning]:
             f"{point(x[indices[k]])}. Leave one of them out."
         )
         return [StartWarning(cable, f"{at(cable)}: {fault}")]
-    turns = int((cosines < REVERSED).sum())
+    turns = int((cosines < REVERSED_COSINE_MAX).sum())
     if turns <= max(2, len(indices) // 4):
         return []
     fault = (
@@ -65,7 +65,7 @@ def _to_and_fro(cable: Any, x: np.ndarray) -> list[StartWarning]:
 
 
 def _folds(cable: Any, x: np.ndarray) -> list[StartWarning]:
-    """A cable that runs back over itself, on the way from its pull point, too."""
+    """Warn of a cable that runs back over itself, also from its pull point."""
     line = _line_of(cable, x)
     if line is None:
         return []
@@ -87,13 +87,14 @@ def _folds(cable: Any, x: np.ndarray) -> list[StartWarning]:
 
 
 def _ends_early(cable: Any, x: np.ndarray) -> Iterator[StartWarning]:
-    """A cable of the first points of its node, whose line goes on in those that nothing uses."""
-    entries = cable.getContext().objects
+    """Warn of a cable whose line continues in points of its node that nothing uses."""
+    components = cable.getContext().objects
     count = len(cable.indices.value)
     if not 1 < count <= len(x) // 2 or list(cable.indices.value) != list(range(count)):
         return
-    is_shared = sum(e.findData(name) is not None for e in entries for name in USERS_OF_POINTS) > 1
-    if not is_shared and not len(cable.getContext().children) and (_pieces(x)[1] > ON_LINE).all():
+    users = [e for e in components for name in USERS_OF_POINTS if e.findData(name) is not None]
+    is_alone = len(users) <= 1 and not len(cable.getContext().children)
+    if is_alone and (_pieces(x)[1] > ON_LINE_COSINE_MIN).all():
         yield StartWarning(
             cable,
             f"{at(cable)}: its 'indices' are the first {count} of {len(x)} points of its node, "
@@ -111,7 +112,7 @@ def _pieces(line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarning]:
-    """Cables of a body along the same line, from end to end: their forces add up.
+    """Warn of cables of a body along the same line, from end to end: their forces add up.
 
     Args:
         cables: Each with its points, the pull point first, shape (n, 3).
@@ -122,7 +123,7 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
     # Most pairs end elsewhere; the distance between two lines takes longer.
     for i, j in np.argwhere(np.triu(gaps <= np.array(limits)[:, None], 1)):
         (first, line), (second, points) = cables[i], cables[j]
-        if max(_apart(line, points), _apart(points, line)) < limits[i]:
+        if max(_line_distance(line, points), _line_distance(points, line)) < limits[i]:
             yield StartWarning(
                 second,
                 f"{at(second)} runs along the same line as {first.getClassName()} "
@@ -131,17 +132,17 @@ def _same_lines(cables: Sequence[tuple[Any, np.ndarray]]) -> Iterator[StartWarni
             )
 
 
-def _apart(line: np.ndarray, x: np.ndarray) -> float:
+def _line_distance(line: np.ndarray, x: np.ndarray) -> float:
     """Return the largest distance of points from a line of straight pieces."""
     begin, piece = line[:-1], np.diff(line, axis=0)
     square = np.maximum((piece**2).sum(axis=1), 1e-300)
-    share = np.clip(((x[:, None] - begin) * piece).sum(axis=2) / square, 0.0, 1.0)
-    nearest = begin + share[:, :, None] * piece
+    fraction = np.clip(((x[:, None] - begin) * piece).sum(axis=2) / square, 0.0, 1.0)
+    nearest = begin + fraction[:, :, None] * piece
     return float(np.linalg.norm(x[:, None] - nearest, axis=2).min(axis=1).max())
 
 
 def _line_of(cable: Any, x: np.ndarray) -> np.ndarray | None:
-    """Return the points of a cable, its pull point first; None if it has no line."""
+    """Return the points of a cable, its pull point first, or None if it has no line."""
     indices = np.asarray(cable.indices.value, dtype=int)
     if not len(indices) or indices.min() < 0 or indices.max() >= len(x):
         return None

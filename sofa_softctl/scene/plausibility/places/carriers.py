@@ -17,7 +17,7 @@ from sofa_softctl.scene.graph.nodes import elements_of, own_state
 from sofa_softctl.scene.plausibility.bodies import point
 
 BLOCK = 256
-"""Points that are compared with all others at once, which bounds the memory that it takes."""
+"""Number of points that are compared with all others simultaneously, to bound the memory."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class CarrierMesh:
     """Vertex numbers, shape (m, 4) or (m, 8)."""
 
     @cached_property
-    def _nearest(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    def _find_nearest(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
         return nearest_among(self.x)
 
     @cached_property
@@ -58,7 +58,7 @@ class CarrierMesh:
 
     def distances(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance of points to the nearest node, and the edge there, shapes (p,)."""
-        distance, nearest = self._nearest(x)
+        distance, nearest = self._find_nearest(x)
         return distance, self.edges[nearest]
 
     def is_outside(self, x: np.ndarray) -> np.ndarray:
@@ -67,15 +67,14 @@ class CarrierMesh:
         return np.asarray((distance > edge) & (edge > 0.0))
 
     def extents(self) -> str:
-        """Return the corners of the box around it, for messages."""
+        """Return the corners of the box around the mesh, for messages."""
         return f"from {point(self.x.min(axis=0))} to {point(self.x.max(axis=0))}"
 
 
 def nearest_among(points: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return a function of places x (p, 3).
+    """Return a function that finds the nearest points to x (p, 3): distances and indices, (p,).
 
-    It gives the distance of each to the nearest of some points, and its number, shapes (p,). By
-    matrix products, a block at a time: loading SciPy's trees takes longer.
+    It uses matrix products, a block at a time: loading SciPy's trees takes longer.
     """
     centre = points.mean(axis=0)  # which keeps cancellation small
     points = points - centre
@@ -95,7 +94,7 @@ def nearest_among(points: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray
 
 
 def carrier_of(mapping: Any, carriers: dict[str, CarrierMesh]) -> CarrierMesh | None:
-    """The volume mesh that carries a mapping; None if there is none."""
+    """Return the volume mesh that carries a mapping, or None."""
     link = mapping.findLink("input_topology")
     linked = link.getLinkedBase() if link is not None else None
     parents = list(mapping.getContext().parents)

@@ -14,42 +14,41 @@ from sofa_softctl.scene.plausibility.holding import fixed_nodes
 from sofa_softctl.scene.plausibility.places.pairs import NodePairs, pairs_of
 
 LENGTH_RATIO_MAX = 2.0
-"""Length of springs by that at rest, or the other way round, above which they start strained [-].
-"""
-STRAINED_MIN = 0.1
-"""Difference of the two by the size of the body, below which it is none [-]."""
-FIT = 0.05
-"""Difference of two lengths by the larger one up to which they are the same [-]."""
+"""Length of springs by their rest length, or the inverse, above which they start strained [-]."""
+STRAIN_MIN = 0.1
+"""Smallest difference of these lengths by the size of the body that counts [-]."""
+LENGTH_TOLERANCE = 0.05
+"""Relative difference up to which two lengths are the same [-]."""
 TURN_RATIO_MIN = 1e-3
-"""Stiffness of springs against turns, by that of their forces at the rim of the body, below which
-they let it turn [-]."""
+"""Angular stiffness of springs by the effect of their forces at the rim of the body, below which
+the body turns [-]."""
 TURN_START_MAX = 30.0
-"""Angle between joined bodies at the start [degree] above which it is hardly meant to vanish."""
-COINCIDE = 1e-3
+"""Initial angle between joined bodies above which it is not meant to vanish [degree]."""
+COINCIDENCE_TOLERANCE = 1e-3
 """Distance of nodes by the size of the body below which they coincide [-]."""
 
 
-def joint_warnings(entry: Any, node: Any) -> Iterator[StartWarning]:
+def joint_warnings(joint: Any, node: Any) -> Iterator[StartWarning]:
     """Warn of a component that joins nodes or bodies."""
-    kind = entry.getClassName()
-    if kind == "SpringForceField" and hasattr(entry, "springs"):  # of the embedded runtime
-        yield from _strained(entry, node)
+    kind = joint.getClassName()
+    if kind == "SpringForceField" and hasattr(joint, "springs"):  # of the embedded runtime
+        yield from _strained_springs(joint, node)
     elif kind == "RestShapeSpringsForceField":
-        yield from _turning(entry, node)
-        yield from _one_way(entry, node)
-        yield from _of_fixed(entry, node)
-    elif (pairs := pairs_of(entry, node)) is None:
+        yield from _weak_turns(joint, node)
+        yield from _one_way(joint, node)
+        yield from _of_fixed(joint, node)
+    elif (pairs := pairs_of(joint, node)) is None:
         return
     elif kind == "AttachProjectiveConstraint":
         yield from _carrying_nothing(pairs)
     elif kind == "BilateralLagrangianConstraint":
-        yield from _straightened(pairs)
-        yield from _hinged(pairs)
+        yield from _turned_pairs(pairs)
+        yield from _hinges(pairs)
 
 
-def _strained(entry: Any, node: Any) -> Iterator[StartWarning]:
-    """Springs that start far from their rest lengths."""
-    springs, states = entry.springs(), (entry.first, entry.second)
+def _strained_springs(joint: Any, node: Any) -> Iterator[StartWarning]:
+    """Warn of springs that start far from their rest lengths."""
+    springs, states = joint.springs(), (joint.first, joint.second)
     x1, x2 = (np.asarray(state.position.value, dtype=float)[:, :3] for state in states)
     ones, twos = springs.ones, springs.twos
     rest = np.asarray(springs.length, dtype=float)
@@ -60,45 +59,47 @@ def _strained(entry: Any, node: Any) -> Iterator[StartWarning]:
     length, at_rest = float(np.median(start[acts])), float(np.median(rest[acts]))
     low, high = sorted((length, at_rest))
     size = max(body_size(state.getContext()) for state in states)
-    if high <= LENGTH_RATIO_MAX * low or not high - low > STRAINED_MIN * size > 0.0:
+    if high <= LENGTH_RATIO_MAX * low or not high - low > STRAIN_MIN * size > 0.0:
         return
     ratio = length / at_rest if at_rest > 0.0 else math.inf
     hint = "Are they nodes of another mesh, or the lengths in another unit?"
     if x1 is not x2 and max(ones) < len(x2) and max(twos) < len(x1):
         crossed = float(np.median(np.linalg.norm(x1[twos] - x2[ones], axis=1)[acts]))
-        if abs(crossed - at_rest) <= FIT * at_rest:
+        if abs(crossed - at_rest) <= LENGTH_TOLERANCE * at_rest:
             hint = "With object1 and object2 exchanged they would fit."
     if at_rest == 0.0:
         hint = "Without 'lengths' these are 0: give them."
-    elif any(abs(ratio / factor - 1.0) <= FIT for factor in (10.0, 1000.0, 0.1, 0.001)):
+    elif any(
+        abs(ratio / factor - 1.0) <= LENGTH_TOLERANCE for factor in (10.0, 1000.0, 0.1, 0.001)
+    ):
         hint = "Are the lengths in another unit than the positions?"
     yield StartWarning(
-        entry,
-        f"{at(entry)}: its springs start {length:.3g} long (median of {acts.sum()}), and their "
+        joint,
+        f"{at(joint)}: its springs start {length:.3g} long (median of {acts.sum()}), and their "
         f"rest lengths are {at_rest:.3g}: they {'pull' if ratio > 1.0 else 'push'} from the first "
         f"step on. {hint}",
     )
 
 
-def _turning(entry: Any, node: Any) -> Iterator[StartWarning]:
-    """Springs that hold the place of a rigid body, and hardly its turn."""
-    state = _state_of(entry, node)
-    if state is None or np.shape(state.position.value)[1] != 7 or entry.angularStiffness.isSet():
+def _weak_turns(joint: Any, node: Any) -> Iterator[StartWarning]:
+    """Warn of springs that hold the position of a rigid body, but not its orientation."""
+    state = _state_of(joint, node)
+    if state is None or np.shape(state.position.value)[1] != 7 or joint.angularStiffness.isSet():
         return
-    stiffness = np.max(entry.stiffness.value, initial=0.0) if entry.stiffness.isSet() else 0.0
+    stiffness = np.max(joint.stiffness.value, initial=0.0) if joint.stiffness.isSet() else 0.0
     size = body_size(node)
     if 100.0 < TURN_RATIO_MIN * stiffness * size**2:
         yield StartWarning(
-            entry,
-            f"{at(entry)} holds places with stiffness={stiffness:.3g}, and turns with the default "
+            joint,
+            f"{at(joint)} holds places with stiffness={stiffness:.3g}, and turns with the default "
             f"angularStiffness of 100 alone, where {stiffness * size**2:.2g} would hold a body "
             f"{size:.3g} long alike: it turns. Give angularStiffness.",
         )
 
 
-def _one_way(entry: Any, node: Any) -> Iterator[StartWarning]:
-    """Springs to a soft body that moves, which does not feel them."""
-    link = entry.findLink("external_rest_shape")
+def _one_way(joint: Any, node: Any) -> Iterator[StartWarning]:
+    """Warn of springs to a soft body that moves, which does not feel them."""
+    link = joint.findLink("external_rest_shape")
     target = link.getLinkedBase() if link is not None else None
     if target is None or not hasattr(target, "getContext"):
         return
@@ -107,67 +108,67 @@ def _one_way(entry: Any, node: Any) -> Iterator[StartWarning]:
         return
     if _root_path(context) != _root_path(node):
         yield StartWarning(
-            entry,
-            f"{at(entry)} is one-way: it pulls towards '{target.getPathName()}', which moves and "
+            joint,
+            f"{at(joint)} is one-way: it pulls towards '{target.getPathName()}', which moves and "
             "feels no force from it. If both are to feel it, join them by a "
             "BilateralLagrangianConstraint or a SpringForceField.",
         )
 
 
-def _of_fixed(entry: Any, node: Any) -> Iterator[StartWarning]:
-    """Springs to another body whose own nodes are all fixed."""
-    pairs, fixed = pairs_of(entry, node), fixed_nodes(node)
+def _of_fixed(joint: Any, node: Any) -> Iterator[StartWarning]:
+    """Warn of springs to another body whose own nodes are all fixed."""
+    pairs, fixed = pairs_of(joint, node), fixed_nodes(node)
     if pairs is not None and own_state(node) is not None and fixed.issuperset(pairs.nodes[0]):
         yield StartWarning(
-            entry,
-            f"{at(entry)} moves nothing: all of its {len(pairs.nodes[0])} points are fixed, and "
+            joint,
+            f"{at(joint)} moves nothing: all of its {len(pairs.nodes[0])} points are fixed, and "
             f"do not follow '{pairs.states[1].getPathName()}'. Leave out what fixes them.",
         )
 
 
 def _carrying_nothing(pairs: NodePairs) -> Iterator[StartWarning]:
-    """An attachment in one direction between two soft bodies."""
-    entry, nodes = pairs.component, [state.getContext() for state in pairs.states]
+    """Warn of an attachment in one direction between two soft bodies."""
+    joint, nodes = pairs.component, [state.getContext() for state in pairs.states]
     solvers = [solver_above(node) for node in nodes]
     is_shared = None not in solvers and solvers[0].getPathName() == solvers[1].getPathName()
     is_soft = all(stiffness_of(state) > 0.0 for state in pairs.states)
-    if is_shared and is_soft and not entry.twoWay.value and len(set(map(_root_path, nodes))) == 2:
+    if is_shared and is_soft and not joint.twoWay.value and len(set(map(_root_path, nodes))) == 2:
         first, second = (node.getPathName() for node in nodes)
         yield StartWarning(
-            entry,
-            f"{at(entry)} has twoWay=False: '{second}' follows '{first}', which carries nothing of "
+            joint,
+            f"{at(joint)} has twoWay=False: '{second}' follows '{first}', which carries nothing of "
             "its weight and forces. Give twoWay=True.",
         )
 
 
-def _straightened(pairs: NodePairs) -> Iterator[StartWarning]:
-    """Rigid bodies that are joined and start turned against each other."""
-    entry = pairs.component
+def _turned_pairs(pairs: NodePairs) -> Iterator[StartWarning]:
+    """Warn of rigid bodies that are joined and start turned against each other."""
+    joint = pairs.component
     x1, x2 = (
         np.asarray(state.position.value, dtype=float)[nodes]
         for state, nodes in zip(pairs.states, pairs.nodes, strict=True)
     )
-    if x1.shape[1] != 7 or x2.shape[1] != 7 or entry.keepOrientationDifference.value:
+    if x1.shape[1] != 7 or x2.shape[1] != 7 or joint.keepOrientationDifference.value:
         return
     cosine = np.abs((x1[:, 3:] * x2[:, 3:]).sum(axis=1))
     turns = np.degrees(2.0 * np.arccos(np.minimum(cosine, 1.0)))
     k = int(np.argmax(turns))
     if turns[k] > TURN_START_MAX:
         yield StartWarning(
-            entry,
-            f"{at(entry)}: the bodies of its pair {k} start turned by {turns[k]:.0f} degrees "
+            joint,
+            f"{at(joint)}: the bodies of its pair {k} start turned by {turns[k]:.0f} degrees "
             "against each other, and the first steps turn them to the same orientation. Give "
             "keepOrientationDifference=True to keep it.",
         )
 
 
-def _hinged(pairs: NodePairs) -> Iterator[StartWarning]:
-    """A joint of one pair of nodes, where the nodes beside them coincide as well."""
+def _hinges(pairs: NodePairs) -> Iterator[StartWarning]:
+    """Warn of a joint of one pair of nodes of many that coincide."""
     x1, x2 = (np.asarray(state.position.value, dtype=float) for state in pairs.states)
     if len(pairs.nodes[0]) != 1 or {x1.shape, x2.shape} != {x1.shape} or x1.shape[1] != 3:
         return
     size = float(np.ptp(x1, axis=0).max())
-    count = int((np.linalg.norm(x1 - x2, axis=1) < COINCIDE * size).sum())
+    count = int((np.linalg.norm(x1 - x2, axis=1) < COINCIDENCE_TOLERANCE * size).sum())
     if count > 2 and pairs.nodes[0][0] == pairs.nodes[1][0] and not _is_joined_again(pairs):
         yield StartWarning(
             pairs.component,
@@ -177,16 +178,15 @@ def _hinged(pairs: NodePairs) -> Iterator[StartWarning]:
 
 
 def _is_joined_again(pairs: NodePairs) -> bool:
-    """Return True if another joint joins the same states."""
     paths = {state.getPathName() for state in pairs.states}
     node = pairs.component.getContext()
-    joints = (pairs_of(entry, node) for entry in node.objects)
-    alike = [p for p in joints if p and {state.getPathName() for state in p.states} == paths]
-    return len(alike) > 1
+    joints = (pairs_of(joint, node) for joint in node.objects)
+    duplicates = [p for p in joints if p and {state.getPathName() for state in p.states} == paths]
+    return len(duplicates) > 1
 
 
-def _state_of(entry: Any, node: Any) -> Any:
-    link = entry.findLink("mstate")
+def _state_of(joint: Any, node: Any) -> Any:
+    link = joint.findLink("mstate")
     linked = link.getLinkedBase() if link is not None else None
     return linked if linked is not None else node.getMechanicalState()
 

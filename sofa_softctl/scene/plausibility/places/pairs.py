@@ -47,18 +47,18 @@ class NodePairs:
         return np.asarray(np.linalg.norm(first - second, axis=1))
 
 
-def pairs_of(entry: Any, node: Any) -> NodePairs | None:
+def pairs_of(joint: Any, node: Any) -> NodePairs | None:
     """Return the pairs that a component of a node joins, or None if it joins none in space."""
-    names = LINKS.get(entry.getClassName())
+    names = LINKS.get(joint.getClassName())
     if names is None:
         return None
     states: list[Any] = []
     nodes: list[np.ndarray] = []
     for link, indices in (names[:2], names[2:]):
-        target = entry.findLink(link)
+        target = joint.findLink(link)
         linked = target.getLinkedBase() if target is not None else None
         state = linked if linked is not None else own_state(node)
-        chosen = np.asarray(entry.findData(indices).value, dtype=int)
+        chosen = np.asarray(joint.findData(indices).value, dtype=int)
         if not len(chosen) and link == "external_rest_shape" and linked is not None:
             chosen = np.arange(len(nodes[0]))  # one each, in their order
         if state is None or not len(chosen) or chosen.min() < 0:
@@ -70,37 +70,37 @@ def pairs_of(entry: Any, node: Any) -> NodePairs | None:
         nodes.append(chosen)
     if len(nodes[0]) != len(nodes[1]):
         return None
-    return NodePairs(entry, (states[0], states[1]), (nodes[0], nodes[1]), names)
+    return NodePairs(joint, (states[0], states[1]), (nodes[0], nodes[1]), names)
 
 
-def pair_warnings(entry: Any, node: Any, joined: dict[Any, Any]) -> Iterator[StartWarning]:
-    """Nodes that are joined to themselves, twice, or that start far from each other.
+def pair_warnings(joint: Any, node: Any, joined: dict[Any, Any]) -> Iterator[StartWarning]:
+    """Warn of nodes that are joined to themselves, twice, or that start far from each other.
 
     Args:
-        entry: A component.
-        node: Its node.
-        joined: The joints of the scene so far, by what they join; this one is added.
+        joint: A joint.
+        node: Node of the joint.
+        joined: Earlier joints of the scene, by what they join; this one is added.
     """
-    pairs = pairs_of(entry, node)
+    pairs = pairs_of(joint, node)
     if pairs is None:
-        yield from _without_nodes(entry)
+        yield from _without_nodes(joint)
         return
     first, second = pairs.states
     numbers = zip(*(nodes.tolist() for nodes in pairs.nodes), strict=True)
-    key = (entry.getClassName(), first.getPathName(), second.getPathName(), frozenset(numbers))
+    key = (joint.getClassName(), first.getPathName(), second.getPathName(), frozenset(numbers))
     has_springs = "external_points" in pairs.names  # which may act in one direction each
-    if joined.setdefault(key, entry) is not entry and not has_springs:
+    if joined.setdefault(key, joint) is not joint and not has_springs:
         yield StartWarning(
-            entry,
-            f"{at(entry)} joins what '{joined[key].getPathName()}' joins already: of constraints "
+            joint,
+            f"{at(joint)} joins what '{joined[key].getPathName()}' joins already: of constraints "
             "that say the same the forces are not determined. Leave one out.",
         )
     is_same = first.getPathName() == second.getPathName()
     if is_same and not has_springs and (pairs.nodes[0] == pairs.nodes[1]).any():
         k = int(np.argmax(pairs.nodes[0] == pairs.nodes[1]))
         yield StartWarning(
-            entry,
-            f"{at(entry)}: it joins node {pairs.nodes[0][k]} of '{first.getPathName()}' to itself: "
+            joint,
+            f"{at(joint)}: it joins node {pairs.nodes[0][k]} of '{first.getPathName()}' to itself: "
             f"{_same_states(pairs)}",
         )
         return
@@ -116,22 +116,22 @@ def pair_warnings(entry: Any, node: Any, joined: dict[Any, Any]) -> Iterator[Sta
         "bodies?"
     )
     yield StartWarning(
-        entry,
-        f"{at(entry)}: its pair {k} starts {distance[k]:.3g} apart, from {point(x1)} to "
+        joint,
+        f"{at(joint)}: its pair {k} starts {distance[k]:.3g} apart, from {point(x1)} to "
         f"{point(x2)}, and the body is {size:.4g} long: the first steps tear them together. {hint}",
     )
 
 
-def _without_nodes(entry: Any) -> Iterator[StartWarning]:
-    """A joint that has nodes of one body only, or of none."""
-    names = LINKS.get(entry.getClassName(), ())[1::2]
+def _without_nodes(joint: Any) -> Iterator[StartWarning]:
+    """Warn of a joint that has nodes of one body only, or of none."""
+    names = LINKS.get(joint.getClassName(), ())[1::2]
     if not names or "external_points" in names:  # without points, springs hold all nodes
         return
-    counts = [len(entry.findData(name).value) for name in names]
+    counts = [len(joint.findData(name).value) for name in names]
     if 0 in counts:
         yield StartWarning(
-            entry,
-            f"{at(entry)} joins nothing: '{names[0]}' has {counts[0]} nodes, and '{names[1]}' has "
+            joint,
+            f"{at(joint)} joins nothing: '{names[0]}' has {counts[0]} nodes, and '{names[1]}' has "
             f"{counts[1]}. Give a node of the second body for each of the first; is the box of an "
             "ROI beside the body?",
         )

@@ -11,19 +11,19 @@ from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, point
 
 MOVED_MIN = 1e-3
 """Distance of a node from its position in the mesh, by the body's size, above which it counts."""
-RESIZED_MAX = 2.0
+SIZE_RATIO_MAX = 2.0
 """Size at the start by that at rest, or the other way round, above which a body is torn apart."""
 POINTS_MAX = 64
 """Points of a mapping that are looked for in the elements, which bounds the time that it takes."""
 
 
 def placement_warnings(bodies: Sequence[Body]) -> list[StartWarning]:
-    """States that a translation, rotation or scale moved away from what belongs to their mesh."""
+    """Warn of states that a translation, rotation or scale moved away from their mesh."""
     return [warning for body in bodies for warning in _of_body(body)]
 
 
 def _of_body(body: Body) -> Iterator[StartWarning]:
-    yield from _resized(body)
+    yield from _size_warnings(body)
     if body.topology is None or body.topology.findData("position") is None:
         return
     mesh = np.asarray(body.topology.position.value, dtype=float).reshape(-1, 3)[: body.count]
@@ -46,13 +46,13 @@ def _of_body(body: Body) -> Iterator[StartWarning]:
         )
 
 
-def _resized(body: Body) -> Iterator[StartWarning]:
-    """A body that starts far larger or smaller than it is at rest."""
+def _size_warnings(body: Body) -> Iterator[StartWarning]:
+    """Warn of a body that starts far larger or smaller than it is at rest."""
     x = np.asarray(body.state.position.value, dtype=float)[:, :3]
     size, rest_size = (float(np.ptp(y, axis=0).max()) for y in (x, body.rest))
     if not (body.elastic and min(size, rest_size) > 0.0):
         return
-    if max(size / rest_size, rest_size / size) > RESIZED_MAX:
+    if max(size / rest_size, rest_size / size) > SIZE_RATIO_MAX:
         yield StartWarning(
             body.state,
             f"{at(body.state)} is {size:.4g} long at the start, and {rest_size:.4g} at rest: the "
@@ -62,7 +62,7 @@ def _resized(body: Body) -> Iterator[StartWarning]:
 
 
 def _boxes(body: Body, mesh: np.ndarray) -> Iterator[tuple[int, str]]:
-    """Differences: how many more nodes of the mesh than of the state regions of interest hold."""
+    """Yield the differences between the numbers of mesh and state nodes in regions of interest."""
     for region in body.node.objects:
         if region.getClassName() != "BoxROI":
             continue
@@ -79,7 +79,7 @@ def _boxes(body: Body, mesh: np.ndarray) -> Iterator[tuple[int, str]]:
 
 
 def _points(body: Body, mesh: np.ndarray) -> Iterator[tuple[int, str]]:
-    """Differences: how many more mapped points lie in the mesh than in the body."""
+    """Yield the differences between the numbers of mapped points in the mesh and in the body."""
     if body.elements.shape[1] != 4:
         return
     for node in nodes_of(body.node):
@@ -97,15 +97,15 @@ def _points(body: Body, mesh: np.ndarray) -> Iterator[tuple[int, str]]:
 
 
 def _count_inside(x: np.ndarray, nodes: np.ndarray, tetrahedra: np.ndarray) -> int:
-    """Return how many points lie in tetrahedra, or on them."""
+    """Return the number of points in tetrahedra, or on them."""
     corners = nodes[tetrahedra]  # (m, 4, 3)
     edges = np.moveaxis(corners[:, 1:] - corners[:, :1], 1, 2)
     with np.errstate(all="ignore"):
         is_flat = np.abs(np.linalg.det(edges)) == 0.0
         inverse = np.linalg.inv(np.where(is_flat[:, None, None], np.eye(3), edges))
     count = 0
-    for place in x:
-        weights = np.einsum("mij,mj->mi", inverse, place - corners[:, 0])
-        inside = (weights >= -1e-6).all(axis=1) & (weights.sum(axis=1) <= 1.0 + 1e-6)
-        count += bool((inside & ~is_flat).any())
+    for p in x:
+        weights = np.einsum("mij,mj->mi", inverse, p - corners[:, 0])
+        is_inside = (weights >= -1e-6).all(axis=1) & (weights.sum(axis=1) <= 1.0 + 1e-6)
+        count += bool((is_inside & ~is_flat).any())
     return count

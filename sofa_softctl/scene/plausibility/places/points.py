@@ -15,7 +15,7 @@ from sofa_softctl.scene.plausibility.places.links import link_warnings
 
 UNIT_FACTORS = (1000.0, 10.0, 0.1, 0.001)
 """Factors between units of length that are tried where points do not fit their mesh."""
-COLLAPSED_RATIO = 0.1
+SIZE_RATIO_MIN = 0.1
 """Least plausible size of a surface or cable, in edges of the element around it."""
 JOINING = (
     "SpringForceField",
@@ -29,16 +29,16 @@ _PRESSED = "SurfacePressure"
 
 
 def point_warnings(root: Any) -> list[StartWarning]:
-    """Mapped points outside their mesh, open or misplaced chambers, distant pull points."""
+    """Warn of mapped points outside their mesh, open or misplaced chambers, distant pull points."""
     warnings: list[StartWarning] = []
     carriers: dict[str, CarrierMesh] = {}
     cables: list[tuple[Any, np.ndarray]] = []
     joined: dict[Any, Any] = {}
     for node in nodes_of(root):
-        for entry in node.objects:
-            warnings += link_warnings(entry, node)
-            if entry.getClassName() in JOINING:
-                warnings += _joint_warnings(entry, node, joined)
+        for item in node.objects:
+            warnings += link_warnings(item, node)
+            if item.getClassName() in JOINING:
+                warnings += _joint_warnings(item, node, joined)
         state = own_state(node) or _visual_of(node)
         if state is None or not len(state.position.value):
             continue
@@ -49,8 +49,8 @@ def point_warnings(root: Any) -> list[StartWarning]:
             carrier = carrier_of(mapping, carriers)
             if carrier is not None:
                 component = _user_of(node) or mapping
-                misplaced = [*_outside(component, x, carrier)]
-                misplaced += [] if misplaced else _collapsed(node, component, x, carrier)
+                misplaced = [*_distant_points(component, x, carrier)]
+                misplaced += [] if misplaced else _collapsed_shapes(node, component, x, carrier)
                 warnings += misplaced
         cables += [(cable, x) for cable in cable_components([node])]
         pressed = [e for e in node.objects if e.getClassName().startswith(_PRESSED)]
@@ -62,23 +62,23 @@ def point_warnings(root: Any) -> list[StartWarning]:
     return [*warnings, *cable_warnings(cables)]
 
 
-def _joint_warnings(entry: Any, node: Any, joined: dict[Any, Any]) -> Iterator[StartWarning]:
+def _joint_warnings(component: Any, node: Any, joined: dict[Any, Any]) -> Iterator[StartWarning]:
     from sofa_softctl.scene.plausibility.places.joints import joint_warnings
     from sofa_softctl.scene.plausibility.places.pairs import pair_warnings
 
-    yield from pair_warnings(entry, node, joined)
-    yield from joint_warnings(entry, node)
+    yield from pair_warnings(component, node, joined)
+    yield from joint_warnings(component, node)
 
 
 def _visual_of(node: Any) -> Any:
     """Return the surface that a GUI draws in a node, or None."""
-    visuals = [entry for entry in node.objects if entry.getClassName() == "OglModel"]
+    visuals = [item for item in node.objects if item.getClassName() == "OglModel"]
     return visuals[0] if visuals else None
 
 
 def _barycentric_of(node: Any) -> Any:
     """Return the mapping from a mesh, or for a pressed surface an IdentityMapping, or None."""
-    is_pressed = any(entry.getClassName().startswith(_PRESSED) for entry in node.objects)
+    is_pressed = any(item.getClassName().startswith(_PRESSED) for item in node.objects)
     kinds = ("BarycentricMapping", *(["IdentityMapping"] if is_pressed else []))
     mappings = [e for e in node.objects if e.getClassName() in kinds]
     return mappings[0] if mappings else None
@@ -87,18 +87,18 @@ def _barycentric_of(node: Any) -> Any:
 def _user_of(node: Any) -> Any:
     """Return the component that uses the points of a node, or None if there is no such."""
     kinds = ("Cable", "Position", _PRESSED)
-    users = [entry for entry in node.objects if entry.getClassName().startswith(kinds)]
-    users += [entry for entry in node.objects if entry.getClassName().endswith("CollisionModel")]
+    users = [item for item in node.objects if item.getClassName().startswith(kinds)]
+    users += [item for item in node.objects if item.getClassName().endswith("CollisionModel")]
     return users[0] if users else None
 
 
 def _has_cells(node: Any) -> bool:
     kinds = ("triangles", "quads")
-    return any(len(elements_of(entry, kind)) for entry in node.objects for kind in kinds)
+    return any(len(elements_of(item, kind)) for item in node.objects for kind in kinds)
 
 
-def _outside(component: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
-    """Points farther than an element outside."""
+def _distant_points(component: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[StartWarning]:
+    """Warn of points that are farther from the mesh than an element."""
     distance, edge = carrier.distances(x)
     is_outside = (distance > edge) & (edge > 0.0)
     if not is_outside.any():
@@ -114,17 +114,17 @@ def _outside(component: Any, x: np.ndarray, carrier: CarrierMesh) -> Iterator[St
     )
 
 
-def _collapsed(
+def _collapsed_shapes(
     node: Any, component: Any, x: np.ndarray, carrier: CarrierMesh
 ) -> Iterator[StartWarning]:
-    """A surface or cable far smaller than the element around it."""
+    """Warn of a surface or cable far smaller than the element around it."""
     if len(x) < 3 or not (_has_cells(node) or component.getClassName().startswith("Cable")):
         return
     size = float(np.ptp(x, axis=0).max())
-    if size > COLLAPSED_RATIO * carrier.edges.max():
+    if size > SIZE_RATIO_MIN * carrier.edges.max():
         return
     edge = float(carrier.distances(x)[1].min())
-    if size < COLLAPSED_RATIO * edge and (guess := _unit_guess(x, carrier)):
+    if size < SIZE_RATIO_MIN * edge and (guess := _unit_guess(x, carrier)):
         yield StartWarning(
             component,
             f"{at(component)}: its {len(x)} points are within {size:.3g} of each other, inside one "
@@ -140,7 +140,7 @@ def _unit_guess(x: np.ndarray, carrier: CarrierMesh) -> str:
     for factor in UNIT_FACTORS:
         if (
             len(x) > 1
-            and COLLAPSED_RATIO < factor * ratio
+            and SIZE_RATIO_MIN < factor * ratio
             and max(ratio, 1.0 / ratio) > max(factor * ratio, 1.0 / (factor * ratio))
             and not carrier.is_outside(factor * x).any()
         ):

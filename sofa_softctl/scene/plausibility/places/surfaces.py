@@ -1,4 +1,4 @@
-"""Surfaces beside the body that they belong to, and chambers that are open or misplaced."""
+"""Misplaced surfaces of bodies, and chambers that are open or misplaced."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sofa_softctl.scene.plausibility.bodies import StartWarning, at, point
 from sofa_softctl.scene.plausibility.places.carriers import CarrierMesh, nearest_among
 
 BOUNDARY_DISTANCE_MAX = 0.2
-"""Distance of a chamber's triangle from the boundary of its mesh, by the longer of its own edges
-and those there [-].
+"""Distance of a chamber's triangle from the boundary of its mesh, by the longer of the edges of
+both [-].
 
 Triangles of walls that were meshed separately come to 0.18 by their coarseness."""
 OFF_BOUNDARY_FRACTION_MAX = 0.1
@@ -22,16 +22,16 @@ OFF_BOUNDARY_FRACTION_MAX = 0.1
 _LATTICE = np.array([(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]) / 4.0
 """Barycentric coordinates of points that stand for a triangle, shape (15, 3)."""
 SHAPE_TOLERANCE = 0.02
-"""Difference of two boxes by their size, or of two volumes by them, up to which they are alike."""
+"""Relative difference of two boxes or volumes up to which they are the same [-]."""
 OFFSET_MIN = 0.03
-"""Distance between the centres of a body and of a surface of its shape, by its size, from which on
-the surface stands beside it [-]."""
+"""Distance between the centres of a body and of a surface of its shape, by its size, above which
+the surface is misplaced [-]."""
 SCALED_MIN = 0.1
-"""Difference of a surface's scale from 1, if it has the shape of the body, from which on it is not
-of its size [-]."""
+"""Difference of a surface's scale from 1, if it has the shape of the body, above which its size is
+wrong [-]."""
 TURNED_MIN = 0.1
-"""Difference between the boxes of a body and of a surface of its volume, by its size, from which on
-the surface is turned against it [-]."""
+"""Difference between the boxes of a body and of a surface of its volume, by its size, above which
+the surface is rotated [-]."""
 
 
 def surface_warnings(
@@ -48,25 +48,25 @@ def surface_warnings(
     """
     if carrier is not None and not pressed:
         yield from _surface_beside(about, node, x, carrier)
-    for entry in pressed:
-        faults = _open_chamber(entry, x)
+    for cavity in pressed:
+        faults = _open_chamber(cavity, x)
         if carrier is not None and not faults:
-            faults = _off_boundary(entry, x, carrier)
+            faults = _off_boundary(cavity, x, carrier)
         yield from faults
 
 
 def _surface_beside(
     about: Any, node: Any, x: np.ndarray, carrier: CarrierMesh
 ) -> Iterator[StartWarning]:
-    """A surface that has the shape of the body that carries it, and another place."""
+    """Warn of a misplaced surface with the shape of the body that carries it."""
     topology = next((e for e in node.objects if len(triangles_of(e))), None)
     if topology is None or (cells := triangles_of(topology)).max() >= len(x):
         return
-    own = _box(x[cells.ravel()])
+    surface = _box(x[cells.ravel()])
     body = _box(carrier.x[carrier.elements.ravel()])
     size = float(np.ptp(body, axis=0).max())
-    difference = float(np.abs(np.ptp(own, axis=0) - np.ptp(body, axis=0)).max())
-    offset = own.mean(axis=0) - body.mean(axis=0)
+    difference = float(np.abs(np.ptp(surface, axis=0) - np.ptp(body, axis=0)).max())
+    offset = surface.mean(axis=0) - body.mean(axis=0)
     is_turned, scale = False, 1.0
     if difference > SHAPE_TOLERANCE * size:
         if carrier.elements.shape[1] != 4:
@@ -80,7 +80,7 @@ def _surface_beside(
         if abs(scale - 1.0) < SHAPE_TOLERANCE / 3.0:
             offset = _centroid(x, skin) - _centroid(carrier.x, carrier.skin)
             is_turned = difference > TURNED_MIN * size
-        elif abs(scale - 1.0) < SCALED_MIN or not _is_scaled(own, body, scale):
+        elif abs(scale - 1.0) < SCALED_MIN or not _is_scaled(surface, body, scale):
             return
     if abs(scale - 1.0) >= SCALED_MIN:
         fault = f"is {scale:.3g} times as large"
@@ -88,7 +88,7 @@ def _surface_beside(
         rounded = np.round(offset / size, 6) * size + 0.0  # without -0
         fault = f"stands {point(rounded)} beside it"
     elif is_turned:
-        fault = f"is turned against it: it reaches from {point(own[0])} to {point(own[1])}"
+        fault = f"is turned against it: it reaches from {point(surface[0])} to {point(surface[1])}"
     else:
         return
     yield StartWarning(
@@ -99,10 +99,11 @@ def _surface_beside(
     )
 
 
-def _is_scaled(own: np.ndarray, body: np.ndarray, scale: float) -> bool:
+def _is_scaled(surface: np.ndarray, body: np.ndarray, scale: float) -> bool:
     """Return True if the box of a body times a factor is as large as another one."""
     expected = scale * np.ptp(body, axis=0)
-    return bool((np.abs(np.ptp(own, axis=0) - expected) < SHAPE_TOLERANCE * expected.max()).all())
+    difference = np.abs(np.ptp(surface, axis=0) - expected)
+    return bool((difference < SHAPE_TOLERANCE * expected.max()).all())
 
 
 def _box(x: np.ndarray) -> np.ndarray:
@@ -116,11 +117,10 @@ def _centroid(x: np.ndarray, skin: Skin) -> np.ndarray:
     return np.asarray(x[0] + volumes @ (a + b + c) / (4.0 * skin.volume))
 
 
-def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
-    """A surface under pressure whose triangles do not close, of those that have a volume."""
-    if entry.findData("volumeGrowth") is None:
+def _open_chamber(cavity: Any, x: np.ndarray) -> list[StartWarning]:
+    if cavity.findData("volumeGrowth") is None:
         return []
-    skin = surface_of(entry, x)
+    skin = surface_of(cavity, x)
     if not len(skin.triangles) or skin.is_closed:
         return []
     if skin.crowded_edges:
@@ -133,7 +133,7 @@ def _open_chamber(entry: Any, x: np.ndarray) -> list[StartWarning]:
         )
     else:
         fault = f"{uneven(skin)} Make normals consistent when exporting."
-    return [StartWarning(entry, f"{at(entry)}: {fault}")]
+    return [StartWarning(cavity, f"{at(cavity)}: {fault}")]
 
 
 def uneven(skin: Skin) -> str:
@@ -151,13 +151,13 @@ def uneven(skin: Skin) -> str:
     return ""
 
 
-def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
-    """A chamber whose wall is not on the boundary of the tetrahedra that it presses on.
+def _off_boundary(cavity: Any, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
+    """Warn of a chamber whose wall is off the boundary of the mesh that it presses on.
 
     By the centres of its triangles: corners of a chamber that is turned may lie on it, too.
     Cells of a grid, which know nothing of chambers, may hold it, but not leave it out.
     """
-    skin = surface_of(entry, x)
+    skin = surface_of(cavity, x)
     if not len(skin.triangles) or not len(carrier.skin.triangles):
         return []
     walls = x[skin.triangles]
@@ -169,44 +169,44 @@ def _off_boundary(entry: Any, x: np.ndarray, carrier: CarrierMesh) -> list[Start
         a, b, c = corners[nearest // len(_LATTICE)].transpose(1, 0, 2)
         outwards = np.einsum("pc,pc->p", np.cross(b - a, c - a), centres - boundary[nearest])
         distance = np.where(outwards > 0.0, distance, 0.0)
-    lengths, own = (
+    lengths, wall_edges = (
         np.linalg.norm(t - t[:, [1, 2, 0]], axis=2).mean(axis=1) for t in (corners, walls)
     )
     edge = lengths[nearest // len(_LATTICE)]
-    is_off = distance > BOUNDARY_DISTANCE_MAX * np.maximum(edge, own)
+    is_off = distance > BOUNDARY_DISTANCE_MAX * np.maximum(edge, wall_edges)
     if is_off.mean() <= OFF_BOUNDARY_FRACTION_MAX:
-        return _outer_skin(entry, skin, x, carrier)
+        return _outer_skin(cavity, skin, x, carrier)
     return [
         StartWarning(
-            entry,
-            f"{at(entry)}: {is_off.sum()} of its {len(walls)} triangles are off the boundary of "
-            f"the mesh of '{carrier.path}', by {np.median(distance[is_off]):.3g} (median), and its "
-            f"elements there are {np.median(edge[is_off]):.3g} long: the pressure acts within the "
-            "material, or in the void. Was one of the two moved, turned or scaled?",
+            cavity,
+            f"{at(cavity)}: {is_off.sum()} of its {len(walls)} triangles are off the boundary "
+            f"of the mesh of '{carrier.path}', by {np.median(distance[is_off]):.3g} (median), and "
+            f"its elements there are {np.median(edge[is_off]):.3g} long: the pressure acts within "
+            "the material, or in the void. Was one of the two moved, turned or scaled?",
         )
     ]
 
 
-def _outer_skin(entry: Any, skin: Skin, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
-    """A cavity that is the whole body: its outer surface was given."""
-    own, body = _box(x[skin.triangles.ravel()]), _box(carrier.x[carrier.elements.ravel()])
-    is_apart = np.abs(own - body).max() > 1e-3 * np.ptp(body, axis=0).max()
+def _outer_skin(cavity: Any, skin: Skin, x: np.ndarray, carrier: CarrierMesh) -> list[StartWarning]:
+    """Warn of a cavity with the outer surface of the body."""
+    surface, body = _box(x[skin.triangles.ravel()]), _box(carrier.x[carrier.elements.ravel()])
+    is_apart = np.abs(surface - body).max() > 1e-3 * np.ptp(body, axis=0).max()
     is_less = abs(skin.volume) < (1.0 - SHAPE_TOLERANCE) * abs(carrier.skin.volume)
-    if entry.findData("volumeGrowth") is None or is_apart or is_less:
+    if cavity.findData("volumeGrowth") is None or is_apart or is_less:
         return []
     return [
         StartWarning(
-            entry,
-            f"{at(entry)}: its surface is the outer one of the mesh of '{carrier.path}', which "
+            cavity,
+            f"{at(cavity)}: its surface is the outer one of the mesh of '{carrier.path}', which "
             f"reaches {carrier.extents()}: the pressure acts on the outside, in place of a "
             "chamber. Give the triangles of the chamber within.",
         )
     ]
 
 
-def surface_of(entry: Any, x: np.ndarray) -> Skin:
-    """The surface of a component, points at the same place merged."""
-    triangles = triangles_of(entry)
+def surface_of(component: Any, x: np.ndarray) -> Skin:
+    """Return the surface of a component, with coincident points merged."""
+    triangles = triangles_of(component)
     size = float(np.ptp(x, axis=0).max()) or 1.0
     _, first, merged = np.unique(
         np.round(x / (1e-6 * size)), axis=0, return_index=True, return_inverse=True
@@ -214,8 +214,8 @@ def surface_of(entry: Any, x: np.ndarray) -> Skin:
     return measure_skin(x, first[merged.ravel()][triangles])
 
 
-def triangles_of(entry: Any) -> np.ndarray:
-    """The triangles of a component, two for each quad, shape (n, 3)."""
-    quads = elements_of(entry, "quads")
-    cells = [elements_of(entry, "triangles"), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
+def triangles_of(component: Any) -> np.ndarray:
+    """Return the triangles of a component, two for each quad, shape (n, 3)."""
+    quads = elements_of(component, "quads")
+    cells = [elements_of(component, "triangles"), quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]
     return np.concatenate(cells)

@@ -14,16 +14,16 @@ from sofa_softctl.identification.model.parameter import Parameter
 from sofa_softctl.identification.report.report import Report
 from sofa_softctl.identification.uncertainty.identifiability import Identifiability
 from sofa_softctl.view.pages import html
-from sofa_softctl.view.pages.identification.style import BESIDE, BLUE, INK_ON_COLOR, labelled
+from sofa_softctl.view.pages.identification.style import BESIDE, BLUE, INK_ON_COLOR, axis_label
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words import known
+from sofa_softctl.view.words import is_informative
 
 
 def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) -> str:
-    """Correlation of the parameters, and the ellipse of the most correlated pair."""
-    there = np.isfinite(np.diag(trust.correlation))
-    names = [name for name, is_there in zip(trust.names, there, strict=True) if is_there]
-    C = trust.correlation[np.ix_(there, there)]
+    """Return a figure of the parameters' correlations, and the ellipse of the closest pair."""
+    is_finite = np.isfinite(np.diag(trust.correlation))
+    names = [name for name, is_there in zip(trust.names, is_finite, strict=True) if is_there]
+    C = trust.correlation[np.ix_(is_finite, is_finite)]
 
     def draw(figure: Figure) -> None:
         matrix, plane = figure.subplots(1, 2, gridspec_kw={"width_ratios": (1.0, 1.3)})
@@ -38,25 +38,27 @@ def correlation_figure(trust: Identifiability, parameters: Sequence[Parameter]) 
         matrix.set_title("correlation of errors", fontsize=8.5, color=GRAY)
         matrix.grid(False)
         matrix.tick_params(length=0)
-        _ellipses(plane, trust, [labelled(one) for one in parameters], np.flatnonzero(there), C)
+        _ellipses(plane, trust, [axis_label(p) for p in parameters], np.flatnonzero(is_finite), C)
 
-    alt = f"Correlation of the errors of {', '.join(names)}; 95 % region of the most alike pair."
+    alt = (
+        f"Correlation of the errors of {', '.join(names)}; 95 % region of the most correlated pair."
+    )
     return svg(9.2, max(2.9, 0.9 + 0.32 * len(names)), draw, alt)
 
 
 def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
-    """Deviation of each parameter, from noise of outputs and of inputs."""
-    there = np.isfinite(trust.deviations) & (rho != 0.0)
-    names = [name for name, is_there in zip(trust.names, there, strict=True) if is_there]
+    """Return a figure of each parameter's deviation by noise of outputs and of inputs."""
+    is_shown = np.isfinite(trust.deviations) & (rho != 0.0)
+    names = [name for name, is_there in zip(trust.names, is_shown, strict=True) if is_there]
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        size = 100.0 / np.abs(rho[there])
+        size = 100.0 / np.abs(rho[is_shown])
         rows = np.arange(len(names))
         parts = {
-            "output noise": (np.sqrt(np.diag(trust.output_covariance))[there], BLUE),
-            "input noise": (np.sqrt(np.diag(trust.input_covariance))[there], PALETTE[1]),
-            "both": (trust.deviations[there], GRAY),
+            "output noise": (np.sqrt(np.diag(trust.output_covariance))[is_shown], BLUE),
+            "input noise": (np.sqrt(np.diag(trust.input_covariance))[is_shown], PALETTE[1]),
+            "both": (trust.deviations[is_shown], GRAY),
         }
         for k, (label, (values, color)) in enumerate(parts.items()):
             axes.barh(rows + 0.26 * (k - 1), values * size, 0.22, color=color, label=label)
@@ -71,13 +73,13 @@ def noise_share_figure(trust: Identifiability, rho: np.ndarray) -> str:
 
 
 def _ellipses(
-    axes: Axes, trust: Identifiability, labels: Sequence[str], at: np.ndarray, C: np.ndarray
+    axes: Axes, trust: Identifiability, labels: Sequence[str], index: np.ndarray, C: np.ndarray
 ) -> None:
-    """95 % region of the most correlated pair: of output noise, and of both."""
+    """Plot 95 % regions of the most correlated pair: for output noise, and for all noise."""
     from scipy import stats
 
     off = np.abs(C - np.diag(np.diag(C)))
-    i, j = (int(at[k]) for k in np.unravel_index(off.argmax(), off.shape))
+    i, j = (int(index[k]) for k in np.unravel_index(off.argmax(), off.shape))
     turn = np.linspace(0.0, 2.0 * math.pi, 181)
     circle = np.array([np.cos(turn), np.sin(turn)]) * math.sqrt(stats.chi2.ppf(0.95, 2))
     middle = np.array([[(trust.low[k] + trust.high[k]) / 2.0] for k in (i, j)])
@@ -93,30 +95,30 @@ def _ellipses(
     axes.plot(*middle, "+", color=GRAY)
     axes.set_xlabel(labels[i])
     axes.set_ylabel(labels[j])
-    axes.set_title("95 % region of the pair most alike", fontsize=8.5, color=GRAY)
+    axes.set_title("95 % region of the most correlated pair", fontsize=8.5, color=GRAY)
     axes.legend(**BESIDE)
 
 
 def information(report: Report) -> str:
-    """Directions, correlation, and whose noise it is; empty if nothing was fitted."""
+    """Return the section on directions, correlation and origins of noise, or ""."""
     estimate, trust = report.estimate, report.trust
     body = ""
     if trust.directions:
         rows = [
             [
-                escape(one.name if len(one.large) > 1 else one.large[0][0]),
-                escape(one.known) if min(one.deviation, one.with_priors) < 10.0 else "–",
-                "by its prior" if one.by_priors else _identifiable(one.deviation),
+                escape(d.name if len(d.large) > 1 else d.large[0][0]),
+                escape(d.known) if min(d.deviation, d.with_priors) < 10.0 else "–",
+                "by its prior" if d.by_priors else _identifiable(d.deviation),
             ]
-            for one in trust.directions
+            for d in trust.directions
         ]
         body += html.table(
             ["direction, relative to each value", "n:known within", "identifiable"], rows
         )
     free = np.isfinite(np.diag(trust.correlation))
-    if free.sum() > 1 and _known(report).any():
+    if free.sum() > 1 and _has_interval(report).any():
         body += html.figure(correlation_figure(trust, estimate.parameters), "", wide=True)
-    if trust.input_covariance.any() and _known(report).any():
+    if trust.input_covariance.any() and _has_interval(report).any():
         body += html.figure(
             noise_share_figure(trust, estimate.rho),
             "Noise of recorded inputs enters through the model; its share is shown separately.",
@@ -131,12 +133,12 @@ def information(report: Report) -> str:
     return html.section("What the data can tell", body, note) if body else ""
 
 
-def _known(report: Report) -> np.ndarray:
-    """Mask of parameters with an informative interval, shape (n_rho,)."""
+def _has_interval(report: Report) -> np.ndarray:
+    """Return True for each parameter with an informative interval, shape (n_rho,)."""
     trust = report.trust
-    starts = [one.start for one in report.estimate.parameters]
+    starts = [p.start for p in report.estimate.parameters]
     rows = zip(trust.low, trust.high, report.estimate.rho, starts, strict=True)
-    return np.array([known(*map(float, row)) for row in rows])
+    return np.array([is_informative(*map(float, row)) for row in rows])
 
 
 def _identifiable(deviation: float) -> str:

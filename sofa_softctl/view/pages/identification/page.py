@@ -9,17 +9,17 @@ import numpy as np
 
 from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.pages import html
-from sofa_softctl.view.pages.identification.causes import causes, hidden
+from sofa_softctl.view.pages.identification.causes import causes, undetected_effects
 from sofa_softctl.view.pages.identification.information import information
 from sofa_softctl.view.pages.identification.next_motion import next_motion
 from sofa_softctl.view.pages.identification.parameters import discretisation, intervals, parameters
 from sofa_softctl.view.pages.identification.prediction import prediction
 from sofa_softctl.view.pages.identification.residuals import residuals
-from sofa_softctl.view.words import counted
+from sofa_softctl.view.words import plural
 
 
 def recordings(report: Report) -> str:
-    """Notes on each recording; empty without any."""
+    """Return the section on notes of recordings, or ""."""
     rows = [
         [escape(name), "<br>".join(map(escape, notes)) or "no notes"]
         for name, notes in report.notes.items()
@@ -27,8 +27,8 @@ def recordings(report: Report) -> str:
     return html.section("Recordings", html.table(["file", "notes"], rows)) if rows else ""
 
 
-def reading(report: Report) -> str:
-    """What the numbers of the page mean."""
+def explanation(report: Report) -> str:
+    """Return the section on the meaning of the numbers."""
     del report
     return html.section(
         "How to read this",
@@ -40,9 +40,9 @@ def reading(report: Report) -> str:
 
 
 def searches(report: Report) -> str:
-    """Starts and ends of the searches; empty if there was one."""
-    each = report.estimate.searches
-    if len(each) < 2:
+    """Return the section on starts and ends of several searches, or ""."""
+    results = report.estimate.searches
+    if len(results) < 2:
         return ""
     names = report.estimate.names
     heads = ["n:from", *(f"n:{name}" for name in names), "n:cost", "n:minimum", "ended"]
@@ -51,13 +51,13 @@ def searches(report: Report) -> str:
             str(k + 1),
             *(
                 f"{a:.3g} → <b>{b:.4g}</b>"
-                for a, b in zip(one.start.tolist(), one.rho.tolist(), strict=True)
+                for a, b in zip(search.start.tolist(), search.rho.tolist(), strict=True)
             ),
-            f"{one.cost:.5g}",
+            f"{search.cost:.5g}",
             str(minimum_of(report.estimate, k) or ""),
-            one.termination.name.lower().replace("_", " "),
+            search.termination.name.lower().replace("_", " "),
         ]
-        for k, one in enumerate(each)
+        for k, search in enumerate(results)
     ]
     return html.section(
         "From other starts",
@@ -68,8 +68,8 @@ def searches(report: Report) -> str:
 
 
 def findings(report: Report) -> str:
-    """All diagnostics, most severe first."""
-    items = html.findings((one.text, one.level) for one in report.diagnostics)
+    """Return the section on diagnostics, most severe first."""
+    items = html.findings((diagnostic.text, diagnostic.level) for diagnostic in report.diagnostics)
     return html.section("What was found", items)
 
 
@@ -80,19 +80,19 @@ SECTIONS: tuple[Callable[[Report], str], ...] = (
     causes,
     prediction,
     residuals,
-    hidden,
+    undetected_effects,
     discretisation,
     information,
     next_motion,
     searches,
     recordings,
-    reading,
+    explanation,
 )
-"""Sections of the page, in its order; each returns HTML, or nothing where it has nothing to say."""
+"""Functions that return the page's sections as HTML, or "", in order."""
 
 
 def page(report: Report) -> str:
-    """The text of the HTML file."""
+    """Return the text of the HTML file."""
     verdict = html.findings([(report.verdict.text, report.verdict.level)])
     sections = [section(report) for section in SECTIONS]
     return html.page(f"Identification of {report.problem}", verdict + _tiles(report), sections)
@@ -106,14 +106,14 @@ def _tiles(report: Report) -> str:
         + ("s" if len(estimate.fits) > 1 else ""),
         f"{report.rms:.2f} σ": "RMS residual of the fitted data " + _by_noise(report),
         f"{held_out:.2f} σ" if np.isfinite(held_out) else "–": "RMS residual of held-out data",
-        f"{estimate.seconds:.2g} s": counted(estimate.evaluations, "simulation"),
+        f"{estimate.seconds:.2g} s": plural(estimate.evaluations, "simulation"),
     }
-    method = f"{estimate.method}.{drawn(report)}"
+    method = f"{estimate.method}.{draw_summary(report)}"
     return f'<p class="soft">{escape(method)}</p>{html.tiles(tiles.items())}'
 
 
-def drawn(report: Report) -> str:
-    """Draws and time to test residuals where inputs have noise; empty: none."""
+def draw_summary(report: Report) -> str:
+    """Return the number of draws and their time for the tests of residuals, or ""."""
     if not report.draws:
         return ""
     cost = f"{report.draws} draws of the inputs' noise, {report.draw_seconds:.2g} s"

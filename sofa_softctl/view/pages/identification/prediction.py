@@ -18,15 +18,15 @@ from sofa_softctl.identification.report.report import Report
 from sofa_softctl.identification.uncertainty.prediction import PredictionBand
 from sofa_softctl.identification.uncertainty.residual_analysis import far_from_zero
 from sofa_softctl.view.pages import html
-from sofa_softctl.view.pages.identification.style import BLUE, DATA, ORANGE, SAMPLES
+from sofa_softctl.view.pages.identification.style import BLUE, DATA, ORANGE, SAMPLES_MAX
 from sofa_softctl.view.pages.svg import svg
-from sofa_softctl.view.words import counted
+from sofa_softctl.view.words import plural
 
 DOTS = {"marker": "o", "markersize": 2.2, "linestyle": "", "markeredgewidth": 0.0}
 
 
 def fit_figure(fit: Fit, column: int, band: PredictionBand) -> str:
-    """One channel: measured and predicted with its 95 % band; residuals in deviations below."""
+    """Return a figure of a channel: measured, predicted with its 95 % band, and residuals below."""
     channel = fit.channels[column]
 
     def draw(figure: Figure) -> None:
@@ -46,13 +46,13 @@ def draw_fit(figure: Figure, fit: Fit, column: int, band: PredictionBand) -> Non
     above, below = figure.subplots(
         2, 1, sharex=True, gridspec_kw={"height_ratios": (2.6, 1.0), "hspace": 0.08}
     )
-    thin = slice(None, None, max(1, math.ceil(len(fit.time) / SAMPLES)))
+    thin = slice(None, None, max(1, math.ceil(len(fit.time) / SAMPLES_MAX)))
     begin = fit.time[0] if far_from_zero(fit.time) else 0.0
     t, y = fit.time[thin] - begin, fit.measured[thin, column]
     half = np.where(np.isfinite(band.half_width), band.half_width, np.nan)[:, column]
-    there, middle = fit.time[band.at] - begin, fit.outputs[band.at, column]
+    band_times, middle = fit.time[band.at] - begin, fit.outputs[band.at, column]
     shade = {"color": ORANGE, "alpha": 0.2, "linewidth": 0.0}
-    above.fill_between(there, middle - half, middle + half, label="95 % band", **shade)
+    above.fill_between(band_times, middle - half, middle + half, label="95 % band", **shade)
     above.plot(t, fit.outputs[thin, column], color=ORANGE, linewidth=1.2, label="predicted")
     above.plot(t, y, color=DATA, alpha=0.75, label="measured", **DOTS)
     above.set_ylabel(f"{channel.name} [{channel.unit}]")
@@ -60,11 +60,11 @@ def draw_fit(figure: Figure, fit: Fit, column: int, band: PredictionBand) -> Non
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, markerscale=2.0
     )
     r = fit.residuals[thin, column]
-    below.fill_between(there, -half / deviation, half / deviation, **shade)
+    below.fill_between(band_times, -half / deviation, half / deviation, **shade)
     below.axhline(0.0, color=GRAY, linewidth=0.6)
     below.plot(t, r, color=BLUE, **DOTS)
-    most = max(float(np.nanmax(np.abs(r), initial=0.0)), 1.2 * _median(half) / deviation)
-    below.set_ylim(-max(3.2, 1.08 * most), max(3.2, 1.08 * most))
+    residual_max = max(float(np.nanmax(np.abs(r), initial=0.0)), 1.2 * _median(half) / deviation)
+    below.set_ylim(-max(3.2, 1.08 * residual_max), max(3.2, 1.08 * residual_max))
     below.set_ylabel("residual [σ]")
     below.set_xlabel("time after the start [s]" if begin else "time [s]")
     below.margins(x=0.01)
@@ -75,44 +75,45 @@ def _median(half: np.ndarray) -> float:
     return float(np.nanmedian(half)) if np.isfinite(half).any() else 0.0
 
 
-CHANNELS, OPEN = 12, 6
-"""Most channels that are drawn, and of these not folded; the tables have all."""
+CHANNELS_MAX, OPEN_MAX = 12, 6
+"""Maximum number of drawn channels, and of open ones among them; the tables have all."""
 
 
 class Column(NamedTuple):
-    """A channel of a recording."""
+    """Channel of a recording."""
 
     fit: Fit
-    """Its recording."""
+    """Recording with its prediction."""
     number: int
-    """Of its column."""
+    """Number of the column."""
     band: PredictionBand
-    """Of the recording."""
+    """Band of predictions of the recording."""
     held_out: bool
-    """Whether it was not fitted."""
+    """Whether the recording was not fitted."""
 
 
 def prediction(report: Report) -> str:
-    """Measured and predicted outputs of the channels that tell most, held-out ones first."""
+    """Return the section on measured and predicted outputs of the most informative channels."""
     columns = _columns(report)
-    wrong = [not one.right for one in (*report.residuals, *report.held_out) if one.count]
+    is_wrong = [not r.right for r in (*report.residuals, *report.held_out) if r.count]
     missed = [float(np.nanmean(fit.residuals[:, k] ** 2)) for fit, k, _, _ in columns]
     moved = [float(np.nanstd(fit.measured[:, k]) / fit.deviations[k]) for fit, k, _, _ in columns]
-    shown = most_telling(missed, moved, wrong)
+    shown = most_informative(missed, moved, is_wrong)
     shown.sort(key=lambda n: not columns[n].held_out)  # stable
     figures = [_figure(columns[n]) for n in shown]
-    body = _share(report) + "".join(figures[:OPEN])
-    if figures[OPEN:]:
-        body += html.folded(f"{len(figures) - OPEN} more channels", "".join(figures[OPEN:]))
+    body = _inside_text(report) + "".join(figures[:OPEN_MAX])
+    if figures[OPEN_MAX:]:
+        title = f"{len(figures) - OPEN_MAX} more channels"
+        body += html.details(title, "".join(figures[OPEN_MAX:]))
     return html.section("Measured and predicted", body + html.note(_note(report, columns, shown)))
 
 
 def _columns(report: Report) -> list[Column]:
-    """Channels with samples: fitted ones, then held-out ones."""
+    """Return the channels with samples: fitted ones, then held-out ones."""
     bands = report.predictions
     fitted = list(zip(report.estimate.fits, bands.fitted, strict=True))
     held_out = [
-        (one.fit, band) for one, band in zip(report.validations, bands.held_out, strict=True)
+        (item.fit, band) for item, band in zip(report.validations, bands.held_out, strict=True)
     ]
     return [
         Column(fit, k, band, number >= len(fitted))
@@ -122,8 +123,8 @@ def _columns(report: Report) -> list[Column]:
     ]
 
 
-def _share(report: Report) -> str:
-    """How many held-out samples are inside the band."""
+def _inside_text(report: Report) -> str:
+    """Return the number of held-out samples inside the band as text, or ""."""
     text = inside(report)
     return f"<p><b>{escape(text)}</b></p>" if text else ""
 
@@ -134,42 +135,42 @@ def _note(report: Report, columns: Sequence[Column], shown: Sequence[int]) -> st
     if report.draws:
         noise = "errors of the parameters, noise of outputs and noise of recorded inputs"
     text = f"Band: where 95 % of the measurements of a correct model are, by {noise}."
-    if not all(one.complete for one in bands):
+    if not all(band.complete for band in bands):
         text += " It has no noise of recorded inputs, whose effect is not known."
-    if any(np.isinf(one.half_width).any() for one in bands):
-        text += " It is not drawn where a prediction depends on what the data do not determine."
-    left = len(columns) - len(shown)
-    if left or len(shown) > OPEN:
+    if any(np.isinf(band.half_width).any() for band in bands):
+        text += " It is not drawn if the data do not determine the prediction."
+    hidden_count = len(columns) - len(shown)
+    if hidden_count or len(shown) > OPEN_MAX:
         text += (
             " Drawn: channels that noise does not explain, largest residuals first, and those that "
-            "move most" + (f"; {counted(left, 'more')} not drawn." if left else ".")
+            "move most" + (f"; {plural(hidden_count, 'more')} not drawn." if hidden_count else ".")
         )
     return text
 
 
-def most_telling(
-    missed: Sequence[float], moved: Sequence[float], wrong: Sequence[bool]
+def most_informative(
+    missed: Sequence[float], moved: Sequence[float], is_wrong: Sequence[bool]
 ) -> list[int]:
-    """Channels to draw: in turns, wrong ones by residual, and all by motion.
+    """Return the channels to draw: in turns, wrong ones by residual, and all by motion.
 
     Args:
-        missed: Mean square residual of each.
-        moved: Motion of each, in deviations.
-        wrong: Whether noise does not explain the residuals.
+        missed: Mean square residual of each channel.
+        moved: Motion of each channel, in deviations.
+        is_wrong: True if noise does not explain the residuals of a channel.
     """
     everything = range(len(missed))
-    by_miss = sorted((n for n in everything if wrong[n]), key=lambda n: -missed[n])
+    by_miss = sorted((n for n in everything if is_wrong[n]), key=lambda n: -missed[n])
     by_motion = sorted(everything, key=lambda n: -moved[n])
     turns = [n for pair in zip_longest(by_miss, by_motion) for n in pair if n is not None]
-    return list(dict.fromkeys(turns))[:CHANNELS]
+    return list(dict.fromkeys(turns))[:CHANNELS_MAX]
 
 
 def _figure(column: Column) -> str:
     fit, k, band, held_out = column
     name = f"{fit.name}, {fit.channels[k].name}"
-    share = f"{band.inside[k] / band.samples[k]:.0%}".replace("%", " %")
+    percent = f"{band.inside[k] / band.samples[k]:.0%}".replace("%", " %")
     caption = (
-        f"{'Held out' if held_out else 'Fitted'}: {name}. {share} of {band.samples[k]:,} samples "
+        f"{'Held out' if held_out else 'Fitted'}: {name}. {percent} of {band.samples[k]:,} samples "
         "are inside the band."
     )
     return html.figure(fit_figure(fit, k, band), caption, wide=True)

@@ -9,15 +9,15 @@ from sofa_softctl.identification.model.parameter import Parameter
 
 BLUE, ORANGE = PALETTE[0], PALETTE[5]
 DATA = "#3a424a"
-"""Of what was measured."""
+"""Color of measured data."""
 INK_ON_COLOR = "#20262c"
-"""Of texts on colours that are pale in any theme."""
-SAMPLES = 1500
-"""More samples than this are thinned for a plot, gaps kept."""
+"""Color of text on backgrounds that are pale in any theme."""
+SAMPLES_MAX = 1500
+"""Maximum number of samples in a plot."""
 BESIDE: dict[str, Any] = {"fontsize": 7.5, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-"""A legend that hides nothing."""
+"""Options of a legend next to the axes."""
 
 
-def labelled(parameter: Parameter) -> str:
-    """Name and unit of a parameter, for axes and legends."""
+def axis_label(parameter: Parameter) -> str:
+    """Return name and unit of a parameter, for axes and legends."""
     return f"{parameter.name} [{parameter.unit}]" if parameter.unit else parameter.name
