@@ -249,18 +249,9 @@ def _reasons(
         reasons += causes
     if course.goal_moves and reasons:
         reasons.append(f"the goal moves by {course.goal_step:.2g} {unit} a step")
-    for status, text in (
-        (Status.HELD, "the efforts were held"),
-        (Status.CLOSEST_FEASIBLE, "the limits contradicted each other"),
-        (Status.FALLBACK, "another QP solver's answer was taken"),
-    ):
-        count = counts.statuses[status]
-        if count >= max(1, CHECKS.named_fraction_min * steps):
-            reasons.append(f"{text} in {count} of {steps} steps")
-    unconverged = sum(not converged for _, converged in counts.searches)
-    if unconverged >= max(1, CHECKS.named_fraction_min * len(counts.searches)):
-        text = f"the search ended early in {unconverged} of {len(counts.searches)} steps"
-        is_main = unconverged > CHECKS.main_fraction_min * len(counts.searches)
+    reasons += _status_counts(counts.statuses, steps)
+    text, is_main = _search_text(counts.searches)
+    if text:
         reasons.insert(0 if is_main else len(reasons), text)
     closest = closest and not controller.lost.left
     return reasons or [
@@ -286,3 +277,27 @@ def _limits_of_run(controller: Any, steps: int) -> list[str]:
         for text in ["; ".join(group_limits(names))]
         if names
     ]
+
+
+def _status_counts(statuses: dict[Status, int], steps: int) -> list[str]:
+    """Return a text for each status other than SOLVED that a fair part of the steps had."""
+    texts = {
+        Status.HELD: "the efforts were held",
+        Status.CLOSEST_FEASIBLE: "the limits contradicted each other",
+        Status.FALLBACK: "another QP solver's answer was taken",
+    }
+    least = max(1.0, CHECKS.named_fraction_min * steps)
+    return [
+        f"{text} in {statuses[status]} of {steps} steps"
+        for status, text in texts.items()
+        if statuses[status] >= least
+    ]
+
+
+def _search_text(searches: list[tuple[float, bool]]) -> tuple[str, bool]:
+    """Return a text if a fair part of the searches for modes ended early; True if most did."""
+    count, steps = sum(not converged for _, converged in searches), len(searches)
+    if count < max(1.0, CHECKS.named_fraction_min * steps):
+        return "", False
+    text = f"the search ended early in {count} of {steps} steps"
+    return text, count > CHECKS.main_fraction_min * steps
