@@ -291,14 +291,8 @@ def _texts(
     threshold = SETTINGS.named_fraction_min * parts.error
     limits = "; ".join(group_limits([limit.text for limit in parts.binding]))
     by_limits = parts.limits > threshold and bool(parts.binding)
-    active = set(controller.solution.active)
-    idle_rates = {limit.text for limit in parts.binding if limit.kind == "rate"} - active
-    if by_limits and (idle_rates or not active & {limit.text for limit in parts.binding}):
-        # limits of another solution
-        if np.any(controller.target != controller.wanted):
-            return [f"goal_distance={distance:g} holds it back: widen it"], False
-        if energy > 0.0:
-            return [f"energy={energy:g} holds it back: lower it"], False
+    if by_limits and (cause := _cause_before_limits(controller, parts)):
+        return [cause], False
     by_rate = by_limits and any(limit.kind == "rate" for limit in parts.binding)
     by_target = parts.nearer > threshold
     if (by_rate or by_target) and motion.is_approaching:
@@ -316,6 +310,17 @@ def _texts(
     if parts.energy > threshold:
         causes.append(f"energy={energy:g} holds it back: lower it")
     return causes, is_final and by_limits and parts.energy <= threshold
+
+
+def _cause_before_limits(controller: Any, parts: ErrorBreakdown) -> str:
+    """Return what keeps the step from the limits that another solution would reach, or ""."""
+    active, binding = set(controller.solution.active), {limit.text for limit in parts.binding}
+    rates = {limit.text for limit in parts.binding if limit.kind == "rate"}
+    if rates <= active and active & binding:
+        return ""
+    if np.any(controller.target != controller.wanted):
+        return f"goal_distance={controller.goal_distance:g} holds it back: widen it"
+    return f"energy={controller.energy:g} holds it back: lower it" if controller.energy else ""
 
 
 def _actuators_text(controller: Any, judged: np.ndarray, is_final: bool) -> str:
