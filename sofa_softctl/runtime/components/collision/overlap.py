@@ -122,9 +122,8 @@ def warn_of_overlap(
 
 def _overlap(around: CollisionModel, body: CollisionBody, method: Intersection) -> Overlap:
     x, triangles = around.surface().x, around.elements
-    eps = EQUAL_LENGTH_TOLERANCE * float(
-        np.linalg.norm(np.ptp(x[triangles].reshape(-1, 3), axis=0))
-    )
+    extents = np.ptp(x[triangles].reshape(-1, 3), axis=0)
+    eps = EQUAL_LENGTH_TOLERANCE * float(np.linalg.norm(extents))
     alarm = method.alarmDistance.get()
     height = _heights(around, body, alarm, eps)
     touching = np.abs(height) <= eps

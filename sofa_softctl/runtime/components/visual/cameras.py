@@ -93,14 +93,12 @@ class BaseCamera(Inert):
 
     def setDefaultView(self, gravity: Any = None) -> None:
         """Look at the whole scene."""
-        del gravity
         self._set_default_view()
 
     def getLookAtFromOrientation(self, position: Any, distance: float, turn: Any) -> list[float]:
         """Return the point that a camera sees at a distance."""
-        offset = rigid.rotate_vectors(
-            np.array([turn], dtype=float), np.array([[0.0, 0.0, -distance]])
-        )[0]
+        forward = np.array([[0.0, 0.0, -distance]])
+        offset = rigid.rotate_vectors(np.array([turn], dtype=float), forward)[0]
         return (np.asarray(position, dtype=float) + offset).tolist()
 
     def getOrientationFromLookAt(self, position: Any, target: Any) -> list[float]:

@@ -102,7 +102,7 @@ class AddPluginRepository(_SearchFolder):
 
 
 class APIVersion(Inert):
-    """Version of SOFA of which the scene is."""
+    """Version of SOFA that the scene is written for."""
 
     level = Text("25.06", "Version.")
 
