@@ -109,7 +109,7 @@ WRONG = [
         "--store is about the grid, and --exact plans without it.",
     ),
     (BUILD, "", "Say where the library goes, --out FILE, or ask for --estimate."),
-    (BUILD, "--out cart.library --seed 5", "--seed 5 is for a new library: cart.library goes on"),
+    (BUILD, "--out cart.library --seed 5", "--seed 5 is for a new library: cart.library continues"),
     (IDENTIFY, "", "There is nothing to identify from: give recordings"),
     (IDENTIFY, "--data none.csv --set-start kappa", "--set-start needs NAME=NUMBER, got 'kappa'."),
 ]
