@@ -1,4 +1,4 @@
-"""Write the list of kernels that scenes compile, `sofa_softctl/base/kernels.json`.
+"""Write the list of kernels that scenes compile, `sofa_softctl/base/kernels/kernels.json`.
 
 Runs each scene for a few steps in a process of its own and records which kernels it makes ready,
 callees first. To be run after kernels, or scenes, have changed: python -m benchmarks.kernel_list
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-LIST = ROOT / "sofa_softctl" / "base" / "kernels.json"
+LIST = ROOT / "sofa_softctl" / "base" / "kernels" / "kernels.json"
 STEPS = 4
 """Steps of each scene: the first contacts of most appear within them."""
 
@@ -72,9 +72,9 @@ def watch(out: str, arguments: list[str]) -> None:
     """Run a command line, and write which kernels it made ready."""
     from numba.core import sigutils
 
-    from sofa_softctl.base.cached_kernel import CachedKernel
-    from sofa_softctl.base.compile_ahead import AHEAD, PACKAGE
-    from sofa_softctl.base.kernel_types import encode
+    from sofa_softctl.base.kernels.cached import CachedKernel
+    from sofa_softctl.base.kernels.compile_ahead import AHEAD, PACKAGE
+    from sofa_softctl.base.kernels.types import encode
     from sofa_softctl.cli.app import main
 
     compiled: list[tuple[str, list[str]]] = []

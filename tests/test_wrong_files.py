@@ -14,7 +14,7 @@ from sofa_softctl.identification.data.table import read_csv
 from sofa_softctl.identification.mechanism.urdf import from_urdf
 from sofa_softctl.record.record import read_record
 from sofa_softctl.runtime.core.node import Node
-from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
+from sofa_softctl.runtime.mesh.formats.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.simulation import simulation
 
 

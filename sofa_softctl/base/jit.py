@@ -1,6 +1,6 @@
 """`njit`, the decorator of every compiled kernel.
 
-Kernels are compiled at their first call, never at import, and kept on disk by `kernel_cache`.
+Kernels are compiled at their first call, never at import, and kept on disk by `base.kernels`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, TypeVar, overload
 
 import numba
 
-from sofa_softctl.base.cached_kernel import CachedKernel, InnerKernel
-from sofa_softctl.base.compile_ahead import AHEAD
+from sofa_softctl.base.kernels.cached import CachedKernel, InnerKernel
+from sofa_softctl.base.kernels.compile_ahead import AHEAD
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

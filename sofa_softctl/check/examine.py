@@ -79,7 +79,7 @@ def examine(
     return check
 
 
-COMPILING = ("numba.core.compiler", "sofa_softctl.base.kernel_cache")
+COMPILING = ("numba.core.compiler", "sofa_softctl.base.kernels.cache")
 """Modules whose functions run while kernels are compiled, by this process or another one."""
 
 

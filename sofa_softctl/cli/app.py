@@ -48,7 +48,7 @@ def run_app(app: typer.Typer) -> None:
 def _announce_compilation() -> None:
     """Announce the compilation of kernels, unless --quiet or --json is given."""
     if not {"-q", "--quiet", "--json"} & set(sys.argv):
-        from sofa_softctl.base.compile_ahead import AHEAD
+        from sofa_softctl.base.kernels.compile_ahead import AHEAD
         from sofa_softctl.view.terminal.errors import show_compilation
 
         AHEAD.on_start = show_compilation

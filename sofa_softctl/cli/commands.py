@@ -17,7 +17,7 @@ _TABLE = {
         "Check whether scenes run here: missing components, warnings, contents.",
     ),
     "warmup": (
-        "warmup:warmup",
+        "installed:warmup",
         "Compile kernels now, on all cores, so that first runs start immediately.",
     ),
     "plan": ("plan:plan", "Plan a motion of a scene's robot on a grid of its equilibria."),
@@ -26,7 +26,7 @@ _TABLE = {
         "Find the parameters of a model that fit recordings best, with their uncertainty.",
     ),
     "train": ("train:train", "Train a policy by proximal policy optimisation, and score it."),
-    "score": ("score:score", "Play episodes with a policy, and print the scores."),
+    "score": ("train:score", "Play episodes with a policy, and print the scores."),
     "report": (
         "report:report",
         "Write an HTML page of a run or a study: what went wrong, pictures, plots, versions.",

@@ -70,8 +70,8 @@ def kind_of(file: Path) -> str:
     Raises:
         SoftctlError: It is none of these.
     """
-    from sofa_softctl.runtime.mesh.foreign import foreign_suffixes
-    from sofa_softctl.runtime.mesh.read import CAD, SUFFIXES
+    from sofa_softctl.runtime.mesh.formats.foreign import foreign_suffixes
+    from sofa_softctl.runtime.mesh.formats.read import CAD, SUFFIXES
 
     suffix, meshes = file.suffix.lower(), {*SUFFIXES, *CAD, *foreign_suffixes()}
     by_suffix = KINDS.get(suffix, "mesh" if suffix in meshes else "")

@@ -8,11 +8,11 @@ import textwrap
 import pytest
 from numba import types
 
-from sofa_softctl.base import compile_ahead
-from sofa_softctl.base.cached_kernel import CachedKernel
-from sofa_softctl.base.compile_ahead import PACKAGE, RecordedKernel, predict, start_helper
-from sofa_softctl.base.kernel_cache import KernelCache
-from sofa_softctl.base.kernel_types import decode, encode
+from sofa_softctl.base.kernels import compile_ahead
+from sofa_softctl.base.kernels.cache import KernelCache
+from sofa_softctl.base.kernels.cached import CachedKernel
+from sofa_softctl.base.kernels.compile_ahead import PACKAGE, RecordedKernel, predict, start_helper
+from sofa_softctl.base.kernels.types import decode, encode
 from tests.base.kernel_scripts import finish, start
 
 LIST = json.loads(compile_ahead._LIST.read_text())
@@ -71,7 +71,7 @@ def test_helpers_end_with_the_process_that_started_them(tmp_path):
     script.write_text(
         textwrap.dedent("""
         import json, os, signal, sys
-        from sofa_softctl.base import compile_ahead
+        from sofa_softctl.base.kernels import compile_ahead
         kernels = json.loads(compile_ahead._LIST.read_text())["kernels"]
         print(compile_ahead.start_helper(kernels).pid, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -90,7 +90,7 @@ def test_a_first_run_says_what_it_waits_for_and_a_second_one_does_not(tmp_path):
         textwrap.dedent("""
         import importlib
         import numpy as np
-        from sofa_softctl.base.compile_ahead import AHEAD, PACKAGE, _list
+        from sofa_softctl.base.kernels.compile_ahead import AHEAD, PACKAGE, _list
         from sofa_softctl.view.terminal.errors import show_compilation
         from sofa_softctl.runtime.kernels.elasticity.corotational import edge_frame
         [finger] = [s for s in _list()["scenes"] if s["scene"] == "scenes/finger.py"]

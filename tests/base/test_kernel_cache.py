@@ -5,10 +5,10 @@ import numba
 import numpy as np
 import pytest
 
-from sofa_softctl.base import kernel_cache
 from sofa_softctl.base.jit import njit
-from sofa_softctl.base.kernel_cache import UNUSED_MAX, KernelCache
-from sofa_softctl.base.kernel_digest import KernelDigest
+from sofa_softctl.base.kernels import cache as kernel_cache
+from sofa_softctl.base.kernels.cache import UNUSED_MAX, KernelCache
+from sofa_softctl.base.kernels.digest import KernelDigest
 from tests.base.kernel_scripts import KERNEL, finish, run, start
 
 
@@ -348,7 +348,7 @@ def test_a_compilation_that_fails_or_is_killed_keeps_nobody_waiting(cache, scrip
 
 
 KILL = """    import os, signal
-    from sofa_softctl.base.kernel_cache import CACHE
+    from sofa_softctl.base.kernels.cache import CACHE
     CACHE.save = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 """
 

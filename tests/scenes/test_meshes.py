@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.formats.read import read_mesh
 
 MESHES = Path(__file__).parents[2] / "scenes" / "meshes"
 NODES = {

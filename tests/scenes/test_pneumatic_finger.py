@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.formats.read import read_mesh
 from sofa_softctl.scene.session.run import run
 from sofa_softctl.scene.session.session import Session
 

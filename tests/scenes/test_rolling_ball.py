@@ -96,7 +96,7 @@ def test_its_points_are_where_they_say_and_the_ground_goes_on():
 
 def test_the_mesh_follows_the_twenty_cells():
     """As many tetrahedra in each cell, of the same volume; shells of the icosahedron's faces."""
-    from sofa_softctl.runtime.mesh.read import read_mesh
+    from sofa_softctl.runtime.mesh.formats.read import read_mesh
 
     mesh = read_mesh(SCENES / "meshes" / "ball.vtk")
     cells = np.loadtxt(SCENES / "meshes" / "ball_cells.txt", dtype=int)

@@ -8,8 +8,8 @@ __all__, __getattr__, __dir__ = public(
         "checks": ["check_mesh", "check_tetrahedra", "require_tetrahedra", "volumes"],
         "description": ["MeshDescription", "describe"],
         "faces": ["with_subelements"],
+        "formats.read": ["read_mesh"],
         "mesh": ["Mesh"],
-        "read": ["read_mesh"],
         "rotation": ["rotation_zyx"],
     },
 )

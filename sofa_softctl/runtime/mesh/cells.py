@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 
 # VTK's number of a cell type: number of points, kind of the element, and its points among them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 
 LISTED_MAX = 3

@@ -12,8 +12,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sofa_softctl.runtime.mesh.checks import FLAT_VOLUME_RATIO, volumes
-from sofa_softctl.runtime.mesh.cursor import Path, fault
 from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
+from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 from sofa_softctl.runtime.mesh.skin import Skin, overlaps, skin_of
 

@@ -230,7 +230,7 @@ def _check_extra(extra: str, names: tuple[str, ...]) -> Finding:
 
 
 def _check_kernel_cache() -> Finding:
-    from sofa_softctl.base.kernel_cache import CACHE, VARIABLE  # imports numba
+    from sofa_softctl.base.kernels.cache import CACHE, VARIABLE
 
     try:
         CACHE.check()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.checks import check_mesh
-from sofa_softctl.runtime.mesh.read import reader_of
+from sofa_softctl.runtime.mesh.formats.read import reader_of
 
 POINTS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1.5]])
 VOLUME = [("tetra", np.array([[0, 1, 2, 3], [1, 2, 3, 4]]))]

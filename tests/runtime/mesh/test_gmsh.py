@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.mesh.gmsh import read_gmsh
+from sofa_softctl.runtime.mesh.formats.gmsh import read_gmsh
 
 POINTS = [[1 / 3, 5e-324, -0.0], [1e308, 2.5, 3.0], [0.1, 0, 0], [7, 8, 9e-300]]
 # Gmsh's type and the points, counted from 0.

@@ -1,7 +1,7 @@
 import pytest
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.mesh.obj import read_obj
+from sofa_softctl.runtime.mesh.formats.obj import read_obj
 
 VERTICES = b"""# a comment
 mtllib none.mtl

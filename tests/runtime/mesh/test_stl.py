@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.mesh.stl import FACET, read_stl
+from sofa_softctl.runtime.mesh.formats.stl import FACET, read_stl
 
 # Two triangles that share two points, one of them written as -0 in the second.
 FACETS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.mesh.vtk import read_vtk
+from sofa_softctl.runtime.mesh.formats.vtk import read_vtk
 
 # Doubles that only an exact reader keeps: a third, the smallest, the largest, minus zero.
 POINTS = [[1 / 3, 5e-324, -0.0], [1.7976931348623157e308, 2.5, 3.0], [0.1, 0, 0], [7, 8, 9e-300]]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.mesh.vtk import read_vtk
+from sofa_softctl.runtime.mesh.formats.vtk import read_vtk
 
 POINTS = np.array([[1 / 3, 5e-324, -0.0], [1e308, 2.5, 3.0], [0.1, 0, 0], [7, 8, 9e-300]])
 ARRAYS = {

@@ -20,8 +20,8 @@ from sofa_softctl.runtime.core.data.types import Bool, Elements, Text, Texts, UI
 from sofa_softctl.runtime.helper import message, repository
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.mesh.faces import vertex_normals, with_subelements, without_free_points
+from sofa_softctl.runtime.mesh.formats.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh, times
-from sofa_softctl.runtime.mesh.read import SUFFIXES, read_mesh
 from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
 _OF_FILE: dict[str, Any] = {"auto_link": False, "follows": "start"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.bindings.stlib.shapes import MESHES
-from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.formats.read import read_mesh
 
 
 def volume(path, kind):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.mesh.read import read_mesh
+from sofa_softctl.runtime.mesh.formats.read import read_mesh
 from sofa_softctl.runtime.simulation import simulation
 
 X = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]])

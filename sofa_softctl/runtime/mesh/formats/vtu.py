@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from sofa_softctl.runtime.mesh.cells import MixedCells, mesh_of_cells
-from sofa_softctl.runtime.mesh.cursor import Path, fault, parse_count
-from sofa_softctl.runtime.mesh.data_array import Decoder
+from sofa_softctl.runtime.mesh.formats.cursor import Path, fault, parse_count
+from sofa_softctl.runtime.mesh.formats.data_array import Decoder
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 

@@ -6,7 +6,7 @@ Read by ourselves: meshio 5.3.5 knows no lines and no negative indices, and cuts
 from __future__ import annotations
 
 from sofa_softctl.errors import MeshError
-from sofa_softctl.runtime.mesh.cursor import Path, excerpt, fault, numbers
+from sofa_softctl.runtime.mesh.formats.cursor import Path, excerpt, fault, numbers
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 

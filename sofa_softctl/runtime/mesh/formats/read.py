@@ -11,7 +11,7 @@ from sofa_softctl.base.suggestions import files_like
 from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.checks import check_mesh
-from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 CAD = (".step", ".stp", ".iges", ".igs", ".brep")
@@ -62,7 +62,7 @@ def read_mesh(
 
 
 def _read_foreign(path: Path, suffix: str) -> Mesh:
-    from sofa_softctl.runtime.mesh.foreign import foreign_suffixes, read_foreign
+    from sofa_softctl.runtime.mesh.formats.foreign import foreign_suffixes, read_foreign
 
     if suffix in foreign_suffixes():
         return read_foreign(path)

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cursor import Path, fault, numbers, parse_count
+from sofa_softctl.runtime.mesh.formats.cursor import Path, fault, numbers, parse_count
 
 DTYPES = {
     "Int8": "i1",

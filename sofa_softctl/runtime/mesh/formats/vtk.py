@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from sofa_softctl.runtime.mesh.cells import POLYGON, MixedCells, mesh_of_cells
-from sofa_softctl.runtime.mesh.cursor import (
+from sofa_softctl.runtime.mesh.formats.cursor import (
     BinaryCursor,
     Cursor,
     Path,
@@ -53,7 +53,7 @@ def read_vtk(data: bytes, path: Path) -> Mesh:
     """
     first, _, rest = data.partition(b"\n")
     if b"<VTKFile" in first or (b"<?xml" in first and b"<VTKFile" in rest[:4096]):
-        from sofa_softctl.runtime.mesh.vtu import read_vtu
+        from sofa_softctl.runtime.mesh.formats.vtu import read_vtu
 
         return read_vtu(data, path)
     version = re.match(rb"# vtk DataFile Version +(\d+)", first, re.IGNORECASE)

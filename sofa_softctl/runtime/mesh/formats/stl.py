@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cursor import Path, excerpt, fault, numbers
+from sofa_softctl.runtime.mesh.formats.cursor import Path, excerpt, fault, numbers
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 FACET = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])

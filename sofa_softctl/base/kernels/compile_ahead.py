@@ -3,7 +3,7 @@
 numba compiles on one core. `kernels.json` lists, for each recorded scene, the modules with kernels
 that it imports and the kernels that it compiles, in order. When a process misses its first kernel,
 the recorded scene whose modules are most like its own predicts what follows, and helpers on the
-other cores compile that from the end. They meet in the middle: `kernel_cache` lets a process wait
+other cores compile that from the end. They meet in the middle: `cache` lets a process wait
 for a kernel that another one has begun. A wrong prediction costs time of idle cores, and no result.
 
 `python -m benchmarks.kernel_list` writes the list.
@@ -42,7 +42,7 @@ class RecordedKernel(NamedTuple):
     """Module of the kernel, below the package."""
     name: str
     arguments: list[Any]
-    """Argument types, as `kernel_types` writes them."""
+    """Argument types, as `types` writes them."""
 
     def is_imported(self) -> bool:
         """Return True if its module is imported."""
@@ -54,7 +54,7 @@ class RecordedKernel(NamedTuple):
 
     def types(self) -> tuple[Any, ...]:
         """Return numba's types of its arguments."""
-        from sofa_softctl.base.kernel_types import decode
+        from sofa_softctl.base.kernels.types import decode
 
         return tuple(map(decode, self.arguments))
 
@@ -76,7 +76,7 @@ class CompileAhead:
 
     def kernel_is_missing(self) -> None:
         """Start helpers if a recorded scene predicts what this process will need."""
-        from sofa_softctl.base.kernel_cache import CACHE
+        from sofa_softctl.base.kernels.cache import CACHE
 
         if os.environ.get(VARIABLE) == "0" or self.modules == self._predicted:
             return
@@ -104,7 +104,7 @@ class CompileAhead:
         Raises:
             OSError: Kernels are missing, and the folder cannot take them.
         """
-        from sofa_softctl.base.kernel_cache import CACHE
+        from sofa_softctl.base.kernels.cache import CACHE
 
         recorded = _list()["kernels"]
         missing = _find_missing(recorded)
@@ -150,7 +150,7 @@ def start_helper(kernels: Sequence[RecordedKernel]) -> subprocess.Popen[str]:
     """Start a process that compiles these kernels, except those that another one works at."""
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     helper = subprocess.Popen(
-        [sys.executable, "-P", "-m", "sofa_softctl.base.compile_ahead", str(os.getpid())],
+        [sys.executable, "-P", "-m", "sofa_softctl.base.kernels.compile_ahead", str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -174,7 +174,7 @@ def compile_recorded(kernels: Iterable[RecordedKernel], *, parent: int) -> None:
 
 def _find_missing(kernels: Iterable[RecordedKernel]) -> dict[str, RecordedKernel]:
     """Return the kernels that are missing in the cache, by the names that they will have there."""
-    from sofa_softctl.base.kernel_cache import CACHE
+    from sofa_softctl.base.kernels.cache import CACHE
 
     named: dict[str, RecordedKernel] = {}
     for recorded in kernels:
@@ -199,7 +199,7 @@ def _helper_count() -> int:
     if number.isdecimal():
         return min(int(number), cores)
     if number:
-        from sofa_softctl.base.kernel_cache import print_once
+        from sofa_softctl.base.kernels.cache import print_once
 
         print_once(f"{VARIABLE} is '{number}', expected a whole number from 0: it is not used.")
     if not os.path.basename(sys.executable).startswith("python"):  # such as runSofa

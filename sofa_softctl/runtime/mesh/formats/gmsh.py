@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sofa_softctl.runtime.mesh.cells import GMSH_TETRAHEDRON_EDGES, MixedCells, mesh_of_cells
-from sofa_softctl.runtime.mesh.cursor import (
+from sofa_softctl.runtime.mesh.formats.cursor import (
     BinaryCursor,
     Cursor,
     Path,

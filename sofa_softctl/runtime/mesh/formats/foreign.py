@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.cursor import Path, fault
+from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
 # meshio's name of a cell type: ours, and the number of corners, which precede the middle points.

@@ -11,9 +11,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 
-from sofa_softctl.base.compile_ahead import AHEAD
-from sofa_softctl.base.kernel_cache import CACHE
-from sofa_softctl.base.kernel_digest import KernelDigest
+from sofa_softctl.base.kernels.cache import CACHE
+from sofa_softctl.base.kernels.compile_ahead import AHEAD
+from sofa_softctl.base.kernels.digest import KernelDigest
 
 
 class Link(NamedTuple):

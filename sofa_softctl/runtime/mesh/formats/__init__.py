@@ -1,0 +1,1 @@
+"""Readers of mesh files, a module for each format."""
