@@ -26,7 +26,7 @@ def test_both_ways_are_measured_in_turns():
 
 
 def test_a_process_that_does_not_start_is_named(capfd):
-    space = maker_of(str(TINY)).make().action_space
+    space = maker_of(str(TINY)).make_env().action_space
     with pytest.raises(WorkerError, match="No process could be started for 'none.py'"):
         _episodes(("none.py", {}), 0, 0.1, space)
     capfd.readouterr()
