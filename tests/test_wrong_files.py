@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from sofa_softctl.base.wrong_file import wrong_file
+from sofa_softctl.base.files import wrong_file
 from sofa_softctl.cli.info import kind_of
 from sofa_softctl.errors import SceneError, SoftctlError
 from sofa_softctl.identification.data.table import read_csv

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sofa_softctl.base.files import wrong_file
 from sofa_softctl.base.suggestions import files_like
-from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.cli.files import check_outputs
 from sofa_softctl.cli.options import Json, print_json
 from sofa_softctl.cli.root import app

@@ -40,7 +40,7 @@ from mcap.stream_reader import CRCValidationError, StreamReader, breakup_chunk
 from mcap.summary import Summary
 from mcap.writer import MCAP0_MAGIC
 
-from sofa_softctl.base.wrong_file import wrong_file
+from sofa_softctl.base.files import wrong_file
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, unpack

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sofa_softctl.base.wrong_file import wrong_file
+from sofa_softctl.base.files import wrong_file
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.data.exports import is_number, read_sheet
 from sofa_softctl.identification.data.units import convertible_units, standard_spelling

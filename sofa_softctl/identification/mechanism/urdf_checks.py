@@ -9,8 +9,8 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import numpy as np
 
+from sofa_softctl.base.files import wrong_file
 from sofa_softctl.base.suggestions import did_you_mean
-from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import IdentificationError
 
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]*encoding=(["'])([^"']+)\1[^>]*\?>""")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from typing_extensions import override
 
+from sofa_softctl.base.files import wrong_file
 from sofa_softctl.base.source_line import describe
-from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components.loader.mesh_loader import MeshLoader
 from sofa_softctl.runtime.core.data.types import Reals, Vector, Vectors

@@ -8,8 +8,8 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.components.transform import spell_out
 from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.reading import spell_out
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Color,

@@ -10,8 +10,8 @@ from typing_extensions import override
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.roles import DrawnModel
 from sofa_softctl.runtime.components.loader.by_ending import load_mesh
-from sofa_softctl.runtime.components.transform import spell_out
 from sofa_softctl.runtime.core.data import reading
+from sofa_softctl.runtime.core.data.reading import spell_out
 from sofa_softctl.runtime.core.data.types import (
     Bool,
     Choice,

@@ -6,7 +6,7 @@ SofaPython3 converts values to texts from which SOFA reads numbers, so only thei
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -219,3 +219,17 @@ def color(value: Any) -> np.ndarray:
     if len(parts) not in (3, 4):
         raise ValueError(f"{len(parts)} numbers")
     return np.array([*parts, 1.0][:4])
+
+
+_SPELLINGS = {"translation": "d", "rotation": "r", "scale3d": "s"}
+
+
+def spell_out(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with `translation`, `rotation` and `scale3d` instead of short spellings."""
+    result = dict(values)
+    for name, letter in _SPELLINGS.items():
+        keys = [f"{letter}{axis}" for axis in "xyz"]
+        if any(key in result for key in keys):
+            unset = 1.0 if name == "scale3d" else 0.0
+            result[name] = [attribute(result.pop(key, unset)) for key in keys]
+    return result

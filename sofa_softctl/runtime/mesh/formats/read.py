@@ -7,8 +7,8 @@ import pathlib
 from collections.abc import Callable
 from pkgutil import resolve_name
 
+from sofa_softctl.base.files import wrong_file
 from sofa_softctl.base.suggestions import files_like
-from sofa_softctl.base.wrong_file import wrong_file
 from sofa_softctl.errors import MeshError
 from sofa_softctl.runtime.mesh.checks import check_mesh
 from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
