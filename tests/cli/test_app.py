@@ -99,7 +99,7 @@ def test_a_component_is_described_by_any_of_its_names(softctl):
         out = softctl("components", name)
         assert "maxIterations, maxIt" in out
         assert "1000" in out
-        assert "Most sweeps." in out
+        assert "Largest number of sweeps." in out
 
 
 def test_plugins_are_listed_with_all_that_they_bring(softctl):
