@@ -90,7 +90,7 @@ class DivergedError(SoftctlError, ArithmeticError):
     """The state became NaN or infinite; the simulation stopped at that step."""
 
     @classmethod
-    def of(cls, state: str, time: float, dt: float, bad: Sequence[bool]) -> DivergedError:
+    def from_nodes(cls, state: str, time: float, dt: float, bad: Sequence[bool]) -> DivergedError:
         """Return the error for a state in the step that begins at `time`; `bad` marks nodes."""
         nodes = [node for node, is_bad in enumerate(bad) if is_bad]
         return cls(

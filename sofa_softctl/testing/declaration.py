@@ -35,7 +35,7 @@ def check_declaration(cls: type[Component]) -> None:
     """
     check_data(cls)
     for data_type in cls.data_types.values():
-        inherited = data_type, cls.__init__, cls.added, cls.data_changed
+        inherited = data_type, cls.__init__, cls.on_added, cls.data_changed
         if inherited in _CHECKED:
             continue
         for value in STRANGE:

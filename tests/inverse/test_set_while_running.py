@@ -115,7 +115,7 @@ def test_a_copy_of_the_scene_has_the_goal_that_was_set():
     by_data(session)
     session.step()
     copied = copy_of(session.root)
-    copied.put(copied.state())
+    copied.set_state(copied.state())
     copied.step()
     assert copied.twin("/inverse").goal.value[0, 0] == ASIDE[0]
 

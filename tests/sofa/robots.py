@@ -182,7 +182,7 @@ class Pump(Sofa.Core.Controller):
     def onSolveConstraintSystemEndEvent(self, event):
         cavity = self.root.body.cavity.pressure
         system = ComplianceSystem(self.root)
-        rows, _ = system.rows_of([cavity]).now()
+        rows, _ = system.rows_of([cavity]).row_indices()
         factor = np.array([system.effort_factor(cavity)])
         system.set_effort(rows, np.array([self.pressure]), factor)
 

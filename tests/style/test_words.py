@@ -34,12 +34,9 @@ EXCEPTIONS = {
         *("balanced", "stuck", "inside", "judged", "widened", "done", "keep", "least"),
     ],
     "readers of tables in TOML, named by their types": ["wrong", "whole", "known", "kept"],
-    "interface of scenes and their copies": ["now", "put", "attached", "outside"],
     "a contact mode, which kernels know": ["sticking"],
     "states of a motor that a person moves": ["arrived", "go"],
-    "SOFA's vectors, and methods that components override": [
-        *("normalized", "added", "transposed", "fixed"),
-    ],
+    "SOFA's vectors": ["normalized"],
 }
 """Names that stay, by reason; the list only grows shorter."""
 ALLOWED = {name for names in EXCEPTIONS.values() for name in names}

@@ -198,7 +198,7 @@ def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
         )
     if marker.state is not None:
         return model.point(marker.state, marker.index)
-    return model.attached(np.array([marker.at]))
+    return model.carrier_weights(np.array([marker.at]))
 
 
 def check_markers(model: StepModel, sensors: Sequence[Sensor], units: Units | None) -> list[str]:
@@ -214,7 +214,7 @@ def check_markers(model: StepModel, sensors: Sequence[Sensor], units: Units | No
     weights = sparse.csr_array(sparse.vstack([_point(model, marker) for marker in markers]))
     unit = symbol(units, "length")
     for marker, point, away in zip(
-        markers, weights @ model.step.x0, model.outside(weights), strict=True
+        markers, weights @ model.step.x0, model.mesh_distance(weights), strict=True
     ):
         place = ", ".join(f"{value:.4g}" for value in point)
         text = (

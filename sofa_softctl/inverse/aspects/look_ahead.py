@@ -375,7 +375,7 @@ def roll_out(
     copied: CopiedScene, state: Any, path: str, candidate: Candidate, steps: int
 ) -> np.ndarray:
     """Return the errors of a controller that follows a candidate from a state, shape (steps,)."""
-    copied.put(state)
+    copied.set_state(state)
     errors: np.ndarray = copied.twin(path).look_ahead_runner.errors_of(
         candidate, copied.step, steps
     )

@@ -51,7 +51,7 @@ class ControlRows:
                 "drives it computes its effort: what is set has no effect. Leave it out of "
                 "'actuators', or do not set it.",
             )
-        return self._owned.now()
+        return self._owned.row_indices()
 
     def tip(self) -> np.ndarray:
         """Position of each effector [length], shape (n_e, 3)."""

@@ -114,7 +114,7 @@ class ConstraintRows:
     direction: np.ndarray
     """Direction of each entry, shape (k, 3); entries with the same row and node add up."""
 
-    def transposed(self, lam: np.ndarray, size: int) -> np.ndarray:
+    def apply_transposed(self, lam: np.ndarray, size: int) -> np.ndarray:
         """Return H^T lam, shape (size, 3)."""
         out = np.zeros((size, 3))
         add_rows_transposed(self.row, self.node, self.direction, lam, out)

@@ -121,7 +121,7 @@ class Mapping(Component):
             return
         try:
             self._first = [driver.position.get().copy() for driver in self.drivers]
-            self._follower().follow(self)
+            self._follower().attach_mapping(self)
         except SceneError as error:
             message.warning(self, f"{error} What it draws stays where it is.")
 

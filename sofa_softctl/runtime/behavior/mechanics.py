@@ -91,7 +91,7 @@ class SingleStateComponent(Component):
             f"as '{link}', such as {link}='@../dofs'",
         )
 
-    def checked(
+    def check_indices(
         self,
         nodes: np.ndarray,
         name: str = "indices",
@@ -286,7 +286,7 @@ class ProjectiveConstraint(SingleStateComponent):
         time: float = self._context.time.get()
         return time
 
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         """Return True for scalar degrees of freedom without forces in this step (n, deriv_size)."""
         raise NotImplementedError
 

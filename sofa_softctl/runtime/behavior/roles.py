@@ -160,7 +160,7 @@ class Vertices(Vectors):
         self.computed = True  # and yet a scene may set them
 
 
-class DrawnModel(Component):
+class DrawnSurface(Component):
     """Surface that follows a state outside of steps: a mapping places it when it is read.
 
     A mapping treats it as a state of points without velocities and forces.
@@ -197,7 +197,7 @@ class DrawnModel(Component):
         """Return the smallest and largest corner of its vertices, once they are placed."""
         return box_of(self.position.get()) if self._initialised else super().find_box()
 
-    def follow(self, mapping: Any) -> None:
+    def attach_mapping(self, mapping: Any) -> None:
         """Attach the mapping that places it, and remove a link to other vertices."""
         position = self.position
         position.set(position.get().copy())

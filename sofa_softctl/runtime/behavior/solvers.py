@@ -136,7 +136,7 @@ class OdeSolver(Component):
         """Use the states and forces of `system`."""
         raise NotImplementedError
 
-    def allows_no_mass(self) -> bool:
+    def works_without_mass(self) -> bool:
         """Return True if force fields without any mass are possible."""
         return False
 

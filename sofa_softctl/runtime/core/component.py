@@ -90,7 +90,7 @@ class Component(Base):
 
     # -- life cycle of a component, with SOFA's names ---------------------------------------
 
-    def added(self) -> None:
+    def on_added(self) -> None:
         """Called when the component is in its node, with all values of the scene."""
 
     def before_init(self) -> None:

@@ -152,7 +152,7 @@ class Node(GraphNode):
         for link in component._links.values():
             link.follow_now()
         factory.take_over_source(component)
-        component.added()
+        component.on_added()
 
     def _free_name(self, radical: str) -> str:
         """Return the radical with the first number that makes it a free name."""

@@ -189,7 +189,7 @@ class ImplicitStep:
             held[held] = is_taut
         if not np.isfinite(w).all():
             is_diverged = ~np.isfinite(w).all(axis=1)
-            raise DivergedError.of("The robot", 0.0, self.h, is_diverged.tolist())
+            raise DivergedError.from_nodes("The robot", 0.0, self.h, is_diverged.tolist())
         return StepState(self.h, self.x, v, w, lam, held, slip, closing)
 
     def solve(self, b: np.ndarray) -> np.ndarray:

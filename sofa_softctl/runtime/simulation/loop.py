@@ -202,4 +202,4 @@ class SteppingLoop(AnimationLoop):
             vectors = [state._data[name].get() for name in names]
             is_diverged = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)
             if is_diverged.any():
-                raise DivergedError.of(state.describe(), *self._step, is_diverged)
+                raise DivergedError.from_nodes(state.describe(), *self._step, is_diverged)

@@ -106,7 +106,7 @@ class GraphSystem(MechanicalSystem):
 
     def _check(self) -> None:
         fields = [field for field in self.force_fields if field.state]
-        if fields and not self.masses and not self.solver.allows_no_mass():
+        if fields and not self.masses and not self.solver.works_without_mass():
             problem = self.solver.fault(
                 f"has force fields below it ({fields[0].describe()}) but no mass. Add a "
                 "UniformMass with totalMass to the node of the MechanicalObject."
@@ -231,7 +231,7 @@ class GraphSystem(MechanicalSystem):
         independent = [c for c in self.projective if id(c.state) in self.offset]
         acting = [c for c in independent if c.acts()]
         in_matrix = independent if keeps_sofa_defects() else acting  # SOFA's matrix ignores ends
-        fixed = {id(c): c.fixed() for c in in_matrix}
+        fixed = {id(c): c.fixed_dofs() for c in in_matrix}
         clamped = [fixed[id(c)] for c in acting]
         rows = [c.in_matrix(fixed[id(c)]) for c in in_matrix]
         if _are_same(clamped + rows, self._masks):

@@ -71,7 +71,7 @@ class SofaSteps:
             position = np.asarray(state.position.value)
             if not np.isfinite(position).all():
                 bad = ~np.isfinite(position).all(axis=1)
-                raise DivergedError.of(state.getPathName(), start, dt, bad)
+                raise DivergedError.from_nodes(state.getPathName(), start, dt, bad)
 
     def reset_controllers(self) -> None:
         """Call each `reset()`; warn of controllers without one whose attributes have changed."""

@@ -104,7 +104,7 @@ class ComponentRows:
         self._known: tuple[int, list[int]] = (-1, [])
         self._rows = self._others = np.empty(0, dtype=int)
 
-    def now(self) -> tuple[np.ndarray, np.ndarray]:
+    def row_indices(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of the components in their order, and all other rows, in this step.
 
         Raises:

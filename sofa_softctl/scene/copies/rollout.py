@@ -194,7 +194,7 @@ class CopiedScene:
                     return component
         raise SceneError(f"the copy of the scene has no '{path}'")
 
-    def put(self, state: Any) -> None:
+    def set_state(self, state: Any) -> None:
         """Set the copy to a state of the scene: `SceneState`, or a snapshot of the runtime."""
         from sofa_softctl.runtime.simulation import snapshot
 

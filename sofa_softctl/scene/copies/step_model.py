@@ -237,7 +237,7 @@ class StepModel:
             raise SceneError(f"The state of '{path}' is not carried by the robot's mesh.")
         return sparse.csr_array(total_jacobian(state, system)[::3, ::3])
 
-    def attached(self, points: np.ndarray) -> sparse.csr_array:
+    def carrier_weights(self, points: np.ndarray) -> sparse.csr_array:
         """Return the weights of the robot's nodes in points carried by tetrahedra, (p, n)."""
         if not self.solids:
             raise SceneError("The scene has no tetrahedra that could carry markers.")
@@ -251,7 +251,7 @@ class StepModel:
         shape = (len(points), self.step.size)
         return sparse.csr_array((weights.ravel(), (rows, nodes)), shape=shape)
 
-    def outside(self, weights: sparse.csr_array) -> np.ndarray:
+    def mesh_distance(self, weights: sparse.csr_array) -> np.ndarray:
         """Return the distance of points to the robot's initial tetrahedra [length], shape (p,).
 
         Args:

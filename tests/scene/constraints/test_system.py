@@ -34,7 +34,7 @@ def inside(beam, Sofa):
 def test_rows_are_found_in_the_order_of_the_components(inside):
     def look(system, root):
         cables = [root.beam.cable_1.cable, root.beam.cable_0.cable]
-        return system.rows_of(cables).now(), system.size
+        return system.rows_of(cables).row_indices(), system.size
 
     (rows, others), size = inside(look)
     np.testing.assert_array_equal(rows, [1, 0])
@@ -42,7 +42,9 @@ def test_rows_are_found_in_the_order_of_the_components(inside):
 
 
 def test_rows_of_others_are_what_is_left(inside):
-    rows, others = inside(lambda system, root: system.rows_of([root.beam.cable_1.cable]).now())
+    rows, others = inside(
+        lambda system, root: system.rows_of([root.beam.cable_1.cable]).row_indices()
+    )
     np.testing.assert_array_equal(rows, [1])
     np.testing.assert_array_equal(others, [0])
 
@@ -69,7 +71,7 @@ def test_a_component_without_rows_in_this_step_is_named(inside):
     def look(system, root):
         if root.time.value > 0.0:  # from the second step on the cable is off
             with pytest.raises(SceneError, match=r"/beam/cable_1/cable should own row 1 of the c"):
-                system.rows_of([root.beam.cable_1.cable]).now()
+                system.rows_of([root.beam.cable_1.cable]).row_indices()
         root.beam.cable_1.cable.endTime.value = 0.0
         return root.time.value
 

@@ -46,7 +46,7 @@ def createScene(root, mass=1.0):
 
 def heights(copied, state, steps):
     """Position of the weight after some steps."""
-    copied.put(state)
+    copied.set_state(state)
     for _ in range(steps):
         copied.step()
     return copied.root.weight.dofs.position.value.copy()

@@ -18,7 +18,7 @@ def test_a_copy_goes_on_as_the_scene_does():
     session = Session(RING, parameters={"ground": "tilting", "slope": 5.0, "look_ahead": False})
     session.step(40)
     copy = SceneCopy(session.root)
-    copy.put(copy.state())
+    copy.set_state(copy.state())
     for _ in range(10):
         session.step()
         copy.step()
@@ -33,7 +33,7 @@ def test_goals_that_remember_something_go_on_in_the_copy():
     session = Session(RING.with_name("trunk_cup.py"))
     session.step(55)
     copy = SceneCopy(session.root)
-    copy.put(copy.state())
+    copy.set_state(copy.state())
     session.step()
     copy.step()
     twin = copy.twin("/inverse")

@@ -57,7 +57,7 @@ class BVHNarrowPhase(Component):
 class BruteForceDetection(Component):
     """Old name of two components, which it adds to its node, as SOFA v25.06 does."""
 
-    def added(self) -> None:
+    def on_added(self) -> None:
         """Add a BruteForceBroadPhase and a BVHNarrowPhase."""
         assert self._context is not None
         for name in ("BruteForceBroadPhase", "BVHNarrowPhase"):

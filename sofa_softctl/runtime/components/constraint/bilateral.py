@@ -68,7 +68,7 @@ class FixedLagrangianConstraint(NodeRows):
     def node_indices(self) -> np.ndarray:
         if self.fixAll.get():
             return np.arange(self.state.count)
-        return self.checked(self.indices.get())
+        return self.check_indices(self.indices.get())
 
     @override
     def violation(self) -> np.ndarray:
@@ -194,8 +194,8 @@ class BilateralLagrangianConstraint(PairConstraint, NodeRows):
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         i, j = self.first_point.get(), self.second_point.get()
         count = min(len(i), len(j))
-        self.checked(i, "first_point")
-        self.checked(j, "second_point", self.partner)
+        self.check_indices(i, "first_point")
+        self.check_indices(j, "second_point", self.partner)
         return i[:count], j[:count]
 
     def _read_pairs(self, name: str, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

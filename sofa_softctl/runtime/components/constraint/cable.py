@@ -87,7 +87,7 @@ class CableModel(Cable):
         if not len(points):
             complain(self, self.fault("needs at least one point in 'indices'."), " It is point 0.")
             self.indices.set(points := np.zeros(1, dtype=np.int64))
-        self.checked(points)
+        self.check_indices(points)
         if not self.hasPullPoint.get() and len(points) < 2:
             raise self.fault("needs at least two points in 'indices' when hasPullPoint is False.")
         if not self.hasPullPoint.get():

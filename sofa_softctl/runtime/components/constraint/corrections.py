@@ -208,5 +208,5 @@ class UncoupledConstraintCorrection(ConstraintCorrection):
 
     @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        push = rows.transposed(lam, self.system.size)
+        push = rows.apply_transposed(lam, self.system.size)
         return np.einsum("nij,nj->ni", self._compliance, push)

@@ -52,7 +52,7 @@ class PositionModel(LagrangianConstraint):
         nodes = self._nodes()
         if not len(nodes):
             complain(self, self.fault("does nothing without a node in 'indices'."))
-        self.checked(nodes)
+        self.check_indices(nodes)
         used = self._used_directions()
         weights = self._weights()
         chosen = weights[used, None] * self._directions(used)[used]  # (used, deriv_size)

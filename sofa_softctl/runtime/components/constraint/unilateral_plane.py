@@ -37,7 +37,7 @@ class UnilateralPlaneConstraint(LagrangianConstraint):
             problem = self.fault(f"takes four points in 'indices', got {len(indices)}.")
             complain(self, problem, " What is missing is 0, and the rest is left out, as in SOFA.")
             self.indices.set(np.append(indices, [0] * 4)[:4])
-        self.checked(self._points())
+        self.check_indices(self._points())
         self._row = np.zeros(4, dtype=np.int64)
         self._directions = np.zeros((4, 3))
 

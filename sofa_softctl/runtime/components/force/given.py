@@ -100,7 +100,7 @@ class ConstantForceField(ForceWithoutStiffness):
         sources = (self.indices, self.forces, self.totalForce)
         if tuple(data.getCounter() for data in sources) == self._seen:
             return
-        self._nodes = self.checked(self.indices.get())
+        self._nodes = self.check_indices(self.indices.get())
         if self.indexFromEnd.get():
             self._nodes = self.state.count - 1 - self._nodes
         count, forces = len(self._nodes), self.forces.get()
@@ -157,7 +157,7 @@ class LinearForceField(ForceWithoutStiffness):
         Raises:
             SceneError: a node does not exist, or there is not one force for each time.
         """
-        self.checked(self.points.get(), "points")
+        self.check_indices(self.points.get(), "points")
         self.check_times("times", "forces")
 
     @override
@@ -184,7 +184,7 @@ class Gravity(Component):
     gravity = Vector(3, [0.0, 0.0, 0.0], "Gravity here and below.", unit="length/time^2")
 
     @override
-    def added(self) -> None:
+    def on_added(self) -> None:
         assert self._context is not None
         self._context.contexts.append(self)
 

@@ -43,7 +43,7 @@ class ElementPressure(ForceWithoutStiffness):
         if not len(elements):
             problem = self.fault(f"names none of the {kind} of {topology.describe()} in '{name}'.")
             complain(self, problem, " It has no effect, as in SOFA.")
-        return self.checked(elements, f"{kind} of {topology.getPathName()}")
+        return self.check_indices(elements, f"{kind} of {topology.getPathName()}")
 
     def reinit(self) -> None:
         """Find the elements again."""

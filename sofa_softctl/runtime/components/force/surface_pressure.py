@@ -72,7 +72,7 @@ class SurfacePressureForceField(BlockForceField):
     def _select_elements(self, topology: Topology, kind: str, name: str) -> np.ndarray:
         numbers = self._data[name].get()
         label = f"{kind} of {topology.getPathName()}"
-        elements = self.checked(topology.elements(kind), label)
+        elements = self.check_indices(topology.elements(kind), label)
         return elements_by_number(self, elements, numbers, kind, name) if len(numbers) else elements
 
     @override

@@ -29,7 +29,7 @@ class MeshCreator(MeshLoader):
             )
         super().load()
 
-    def added(self) -> None:
+    def on_added(self) -> None:
         """Generate the mesh."""
         self._is_in_node = True
         self.load()

@@ -98,7 +98,7 @@ class MeshLoader(Component):
     pentahedraGroups = Texts([], "Unused.")
     pyramidsGroups = Texts([], "Unused.")
 
-    def added(self) -> None:
+    def on_added(self) -> None:
         """Load the file."""
         if self.filename.get():
             self.load()

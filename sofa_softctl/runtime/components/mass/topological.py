@@ -60,7 +60,7 @@ class TopologicalMass(Mass):
                 break
         else:
             raise self.fault(f"finds no elements in {topology.describe()}.")
-        self.checked(elements, f"{kind} of {topology.getPathName()}")
+        self.check_indices(elements, f"{kind} of {topology.getPathName()}")
         at_rest = self.computeMassOnRest.get()
         points = (self.state.rest_position if at_rest else self.state.position).get()
         sizes = element_sizes(points, elements, kind)

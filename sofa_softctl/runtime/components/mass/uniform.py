@@ -69,7 +69,7 @@ class UniformMass(LumpedMass):
             nodes = np.arange(count)
             problem = "stands before the mapping that gives its state the other nodes: only "
             complain(self, self.fault(f"{problem}{count} of them has mass, as in SOFA."))
-        self.checked(nodes)
+        self.check_indices(nodes)
         total, vertex = self.totalMass, self.vertexMass
         if not (total.isSet() or vertex.isSet()):
             raise self.fault("has no mass: give totalMass or vertexMass.")

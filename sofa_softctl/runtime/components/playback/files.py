@@ -34,7 +34,7 @@ class FileComponent(Component):
     first = True
     """True if this run has not yet written to the file that it claimed last."""
 
-    def added(self) -> None:
+    def on_added(self) -> None:
         """Remember the folder of the scene."""
         self._folder = os.getcwd()
 

@@ -90,8 +90,8 @@ class AttachProjectiveConstraint(NodeConstraint):
     def nodes(self) -> np.ndarray:
         """Return the nodes that follow, after a check of both lists."""
         i, j = self._node_pairs()
-        self.checked(i, "indices1", self.leader)
-        return self.checked(j, "indices2")
+        self.check_indices(i, "indices1", self.leader)
+        return self.check_indices(j, "indices2")
 
     def _node_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return indices1 and indices2, cut to the length of the shorter one, as in SOFA."""
@@ -130,7 +130,7 @@ class AttachProjectiveConstraint(NodeConstraint):
         return is_rotated
 
     @override
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         return self.mask(False) if self.twoWay.get() else self._mask_of(self._pairs()[1])
 
     @override

@@ -47,7 +47,7 @@ class NodeConstraint(ProjectiveConstraint):
 
     def nodes(self) -> np.ndarray:
         """Return the nodes, after a check that they exist."""
-        return self.checked(self.indices.get())
+        return self.check_indices(self.indices.get())
 
     def mask(self, active: bool = True) -> np.ndarray:
         """Return True for all numbers of its nodes, if `active`."""
@@ -57,7 +57,7 @@ class NodeConstraint(ProjectiveConstraint):
         return mask
 
     @override
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         return self.mask()
 
     @override

@@ -37,10 +37,10 @@ class FixedProjectiveConstraint(NodeConstraint):
             problem = f"has {indices[~exists][0]} in 'indices', but there are {count} nodes."
             complain(self, self.fault(problem), " What does not exist is left out, as in SOFA.")
             self.indices.set(indices[exists])
-        self.fixed()
+        self.fixed_dofs()
 
     @override
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         counters = tuple(data.getCounter() for data in self._sources())
         if counters != self._input_counters:
             nodes = self.nodes()
@@ -65,7 +65,7 @@ class FixedProjectiveConstraint(NodeConstraint):
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
         if self.activate_projectVelocity.get():
-            velocity[self.fixed()] = 0.0
+            velocity[self.fixed_dofs()] = 0.0
 
 
 class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
@@ -95,7 +95,7 @@ class PartialFixedProjectiveConstraint(FixedProjectiveConstraint):
     @override
     def project_velocity(self, velocity: np.ndarray) -> None:
         if self.projectVelocity.get():
-            velocity[self.fixed()] = 0.0
+            velocity[self.fixed_dofs()] = 0.0
 
 
 class FixedTranslationProjectiveConstraint(NodeConstraint):
@@ -148,7 +148,7 @@ class FixedRotationProjectiveConstraint(NodeConstraint):
         """Store the bodies' orientations."""
         self._initial_orientations = self.state.position.get()[:, 3:].copy()
 
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         """Return False for all numbers: nothing is fixed."""
         return self.mask(False)
 

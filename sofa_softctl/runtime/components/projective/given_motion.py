@@ -194,7 +194,7 @@ class LinearVelocityProjectiveConstraint(NodeConstraint):
         return (velocities[k + 1] - velocities[k]) * fraction + velocities[k]
 
     @override
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         return self.mask(self._present_velocity() is not None)
 
     @override

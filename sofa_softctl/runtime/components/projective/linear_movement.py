@@ -51,7 +51,7 @@ class LinearMovementProjectiveConstraint(NodeConstraint):
         return span
 
     @override
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         return self.mask(self.span() is not None)
 
     @override

@@ -35,7 +35,7 @@ class ProjectingConstraint(NodeConstraint):
         """Return the matrix that is applied to forces and velocities, shape (3, 3)."""
         raise NotImplementedError
 
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         """Return False for all numbers: none is fixed."""
         return self.mask(False)
 
@@ -205,7 +205,7 @@ class FixedPlaneProjectiveConstraint(ProjectingConstraint):
         return np.eye(3) - np.outer(n, n)
 
     @override
-    def fixed(self) -> np.ndarray:
+    def fixed_dofs(self) -> np.ndarray:
         return self._mask_axes(np.abs(self.direction.get()) == 1.0)
 
     def in_matrix(self, fixed: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ class DirectedActuator(LagrangianConstraint):
         """
         if not self.state.count:
             raise self.fault("acts on nodes, but there are none.")
-        return self.checked(self.indices.get())
+        return self.check_indices(self.indices.get())
 
     def reinit(self) -> None:
         """Initialise again."""

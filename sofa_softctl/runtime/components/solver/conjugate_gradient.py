@@ -113,7 +113,7 @@ class CGLinearSolver(LinearSolver):
         for i in range(rows.count):
             unit[:] = 0.0
             unit[i] = 1.0
-            self._columns[i] = self.solve(rows.transposed(unit, self.system.size))
+            self._columns[i] = self.solve(rows.apply_transposed(unit, self.system.size))
         W = np.zeros((rows.count, rows.count))
         terms = np.einsum("ikd,kd->ik", self._columns[:, rows.node], rows.direction)
         np.add.at(W.T, rows.row, terms.T)
@@ -121,7 +121,7 @@ class CGLinearSolver(LinearSolver):
 
     @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        return self.solve(rows.transposed(lam, self.system.size))
+        return self.solve(rows.apply_transposed(lam, self.system.size))
 
     def reset(self) -> None:
         """Forget the last solution."""

@@ -128,7 +128,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        self._b = rows.transposed(lam, self.system.size)
+        self._b = rows.apply_transposed(lam, self.system.size)
         if self._lu is not None:
             self._x = self._lu.solve(self._b.ravel()).reshape(self._b.shape)
         else:

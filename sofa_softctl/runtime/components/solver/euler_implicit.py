@@ -46,7 +46,7 @@ class EulerImplicitSolver(OdeSolver):
         self.system = system
         system.linear_solver.attach(system)
 
-    def allows_no_mass(self) -> bool:
+    def works_without_mass(self) -> bool:
         """Return True in first order, which needs only stiffness."""
         return self.firstOrder.get()
 

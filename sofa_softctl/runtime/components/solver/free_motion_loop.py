@@ -226,7 +226,7 @@ class FreeMotionAnimationLoop(SteppingLoop):
             rows = problem.rows.get(id(system))
             if rows is None:
                 continue
-            forces = rows.transposed(problem.lam, system.size)
+            forces = rows.apply_transposed(problem.lam, system.size)
             for state in system.states:
                 np.copyto(state.lam, system.part(forces, state))
             if system.geometric:

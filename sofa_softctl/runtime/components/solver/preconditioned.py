@@ -32,9 +32,9 @@ class PCGLinearSolver(CGLinearSolver):
     update_step = UInt(1, "Steps from one matrix of the preconditioner to the next.")
     build_precond = Bool(True, "Update the preconditioner's matrix.")
 
-    def added(self) -> None:
+    def on_added(self) -> None:
         """Drop the link to a preconditioner that does not exist yet."""
-        super().added()
+        super().on_added()
         for link in (self._links["preconditioner"], self._links["preconditioners"]):
             if link.path and link.target is None:
                 problem = self.fault(f"finds no '{link.path}' before it, its preconditioner.")
@@ -116,7 +116,7 @@ class PCGLinearSolver(CGLinearSolver):
 
     @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        push = rows.transposed(lam, self.system.size)
+        push = rows.apply_transposed(lam, self.system.size)
         return self._solve(push, np.zeros_like(push))
 
     def reset(self) -> None:

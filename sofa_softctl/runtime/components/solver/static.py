@@ -92,7 +92,7 @@ class StaticSolver(OdeSolver):
         self.system = system
         system.linear_solver.attach(system)
 
-    def allows_no_mass(self) -> bool:
+    def works_without_mass(self) -> bool:
         """Return True, since masses count only by their weight."""
         return True
 

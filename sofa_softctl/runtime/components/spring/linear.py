@@ -73,8 +73,8 @@ class PairForceField(BlockForceField):
         Raises:
             SceneError: A node does not exist.
         """
-        self.checked(ones, "object1", self.first)
-        self.checked(twos, "object2", self.second)
+        self.check_indices(ones, "object1", self.first)
+        self.check_indices(twos, "object2", self.second)
         return ones, twos + (self.first.count if self.between_two else 0)
 
     @override

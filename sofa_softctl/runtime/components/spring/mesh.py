@@ -116,7 +116,9 @@ class MeshSpringForceField(SpringForceField):
             k, d = self._data[f"{name}Stiffness"].get(), self._data[f"{name}Damping"].get()
             if k == 0.0 and d == 0.0:
                 continue
-            elements = self.checked(topology.elements(kind), f"{kind} of {topology.getPathName()}")
+            elements = self.check_indices(
+                topology.elements(kind), f"{kind} of {topology.getPathName()}"
+            )
             index_pairs = list(itertools.combinations(range(elements.shape[1]), 2))
             for element in elements.tolist():
                 for i, j in index_pairs:

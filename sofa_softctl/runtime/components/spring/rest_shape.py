@@ -178,10 +178,10 @@ def pulled_nodes(
         SceneError: a node does not exist.
     """
     points, external_points = field.points.get(), field.external_points.get()
-    nodes = field.checked(points if len(points) else np.arange(field.state.count), "points")
+    nodes = field.check_indices(points if len(points) else np.arange(field.state.count), "points")
     default_targets = nodes if external is None else np.arange(external.count)
     targets = (
-        field.checked(external_points, "external_points", external)
+        field.check_indices(external_points, "external_points", external)
         if len(external_points)
         else default_targets
     )

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.behavior.roles import DrawnModel
+from sofa_softctl.runtime.behavior.roles import DrawnSurface
 from sofa_softctl.runtime.components.loader.by_ending import load_mesh
 from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.reading import spell_out
@@ -48,7 +48,7 @@ class _Normals(Vectors):
     data_class = _PresentNormals
 
 
-class VisualModel(DrawnModel):
+class VisualModel(DrawnSurface):
     """A surface that nothing draws, with positions for scripts.
 
     Its vertices and faces come from the scene, from `filename`, or from the node's topology.

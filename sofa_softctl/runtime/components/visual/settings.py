@@ -74,7 +74,7 @@ class _SearchFolder(Inert):
     _folder = ""
     """The folder, while it is searched."""
 
-    def added(self) -> None:
+    def on_added(self) -> None:
         """Add the folder to the search path."""
         folder = Path(self.path.get()).absolute()
         if not folder.is_dir():
