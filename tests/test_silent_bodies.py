@@ -1017,6 +1017,17 @@ def test_of_a_right_scene_nothing_is_said(name, caplog):
     assert Bodies(name).said(caplog, 30) == ""
 
 
+def test_springs_with_lengths_of_their_own_need_no_rest_positions(caplog):
+    """Of a mapped state without positions the rest positions are 0, which these never read."""
+    scene = Bodies("block")
+    scene.add("body/ends", "MechanicalObject", name="dofs")
+    scene.add("body/ends", "SubsetMapping", indices=[1, 2])
+    springs = {"stiffness": [1.0], "damping": [0.0], "lengths": [5.0]}
+    ends = {"springsIndices1": [0], "springsIndices2": [1]}
+    scene.add("body/ends", "SpringForceField", **ends, **springs)
+    assert "rest positions" not in scene.said(caplog, 0)
+
+
 def test_springs_at_their_rest_lengths_are_no_fault(caplog):
     scene = Bodies("joined")
     sprung()(scene)

@@ -19,3 +19,9 @@ def test_a_number_is_no_name():
     """As of `total_mass(0.05)`, where the name comes first."""
     with pytest.raises(IdentificationError, match=r"its name, a text\. Got: 0\.05"):
         Parameter(0.05, 1.0)
+
+
+@pytest.mark.parametrize("size", [-3.0, 0.0, math.inf])
+def test_a_size_is_a_positive_number(size):
+    with pytest.raises(IdentificationError, match=f"'k': size is {size:g}. Expected a positive"):
+        Parameter("k", 0.0, size=size)

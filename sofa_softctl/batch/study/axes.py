@@ -30,7 +30,7 @@ class Axis(Protocol):
         """Return the values in a grid.
 
         Raises:
-            ValueError: It has none, since it says no `count`.
+            ValueError: It has no `count`, or is normal.
         """
 
     def at(self, u: np.ndarray) -> list[Value]:
@@ -68,7 +68,7 @@ class Range:
     log: bool = False
     """True if values are spaced evenly in their logarithms; `low` must be above 0."""
     whole: bool = False
-    """Whether values are whole numbers; as samples, each is as likely without `log`."""
+    """Whether values are whole numbers; samples are equally likely unless `log`."""
 
     @property
     def size(self) -> int:
@@ -76,7 +76,10 @@ class Range:
         return np.size(self.low)
 
     def grid(self) -> list[Value]:
-        """Return values from `low` to `high`, both included; vectors along the line between."""
+        """Return values from `low` to `high`, both included, or the middle if `count` is 1.
+
+        Vectors lie along the line between; whole numbers may repeat.
+        """
         if self.count is None:
             raise ValueError("count")
         steps = np.linspace(0.0, 1.0, self.count) if self.count > 1 else np.array([0.5])
@@ -84,7 +87,7 @@ class Range:
 
     def at(self, u: np.ndarray) -> list[Value]:
         """Return the n values at quantiles u in [0, 1), shape (n, size)."""
-        low, high = (np.array(above, dtype=float) for above in (self.low, self.high))
+        low, high = (np.array(end, dtype=float) for end in (self.low, self.high))
         above = high + 1.0 if self.whole else high  # each whole number as often
         u = u.reshape(-1, *low.shape)
         if self.log:
@@ -123,7 +126,7 @@ class Normal:
 
 
 def round_digits(values: np.ndarray) -> np.ndarray:
-    """Round values to `DIGITS` significant digits, same shape."""
+    """Round values to `DIGIT_COUNT` significant digits, same shape."""
     texts = np.char.mod(f"%.{DIGIT_COUNT}g", values)
     return texts.astype(float)
 

@@ -23,7 +23,7 @@ class Parts:
     """Parts of a mechanism from a URDF file, to be modified and extended."""
 
     joints: list[Joint]
-    """Moving joints; links behind fixed joints belong to the moving joint before."""
+    """Moving joints; links behind fixed joints belong to the next moving joint towards the root."""
     bodies: list[Body]
     """Links with a mass, except those that never move."""
     dampers: list[Damper]
@@ -35,7 +35,7 @@ class Parts:
 def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
     """The joints, masses, dampers and friction of a robot.
 
-    Limits of joints are not taken over: motion that reaches a stop is not of the model. A link
+    Limits of joints are not taken over: stops of joints are not modelled. A link
     with a mass and no <inertia> is a point mass.
 
     Args:
@@ -43,9 +43,9 @@ def from_urdf(path: str | Path, *, root: str | None = None) -> Parts:
         root: First link, whose frame is the world's; by default the root of the file.
 
     Raises:
-        IdentificationError: yourdfpy is missing, the file cannot be read or has no possible tree of
-            links, `root` does not exist, or a joint is not revolute, prismatic or fixed, or mimics
-            another.
+        IdentificationError: yourdfpy is missing; the file cannot be read; its links form no tree;
+            masses, inertias, damping or friction are impossible; `root` does not exist; or a joint
+            is not revolute, continuous, prismatic or fixed, or mimics another.
     """
     robot = _robot(Path(path), root)
     links = {link.name: link for link in robot.link_map.values()}

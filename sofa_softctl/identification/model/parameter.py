@@ -25,7 +25,8 @@ class Parameter:
     """One unknown number of a model.
 
     Raises:
-        IdentificationError: Bounds are not in order, or the start is not a number between them.
+        IdentificationError: The name is not a text, bounds are not in order, the start is not a
+            number between them, or `size` or the prior's deviation is not positive.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Parameter:
     prior: Prior | None = None
     """Prior distribution, or None."""
     size: float | None = field(default=None, kw_only=True)
-    """Typical magnitude [unit] of a parameter that starts at 0; by default, see `scale`."""
+    """Typical magnitude [unit], in place of that of the start; needed if it starts at 0."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -64,6 +65,11 @@ class Parameter:
                 f"Parameter '{self.name}' starts at {self.start:g}, outside its bounds "
                 f"{self.lower:g} to {self.upper:g}."
             )
+        if self.size is not None and not 0.0 < self.size < math.inf:
+            raise IdentificationError(
+                f"Parameter '{self.name}': size is {self.size:g}. Expected a positive number, its "
+                "typical magnitude."
+            )
         if self.prior is not None and not self.prior.deviation > 0.0:
             raise IdentificationError(
                 f"Parameter '{self.name}': the prior's deviation is {self.prior.deviation:g}; it "
@@ -72,7 +78,10 @@ class Parameter:
 
     @property
     def scale(self) -> float:
-        """Typical magnitude [unit]: `size`, or the first nonzero of start, prior, bounds, or 1."""
+        """Typical magnitude [unit].
+
+        The first positive of `size`, |start|, the prior's deviation, the width of bounds; else 1.
+        """
         sizes = [self.size or 0.0, abs(self.start)]
         if self.prior is not None:
             sizes.append(self.prior.deviation)

@@ -83,7 +83,7 @@ def make_report(
         fitted, None if reference is None else reference.fitted, significance_level, free_count
     )
     detected_causes = NONE
-    if causes and (cost := _cost_of_noise(estimate, residuals)) is not None:
+    if causes and (cost := _expected_cost(estimate, residuals)) is not None:
         detected_causes = find_causes(
             estimate, experiments, trust.high - estimate.rho, cost, progress
         )
@@ -128,32 +128,35 @@ def _rank_candidates(
     return tuple(sorted(ranked, key=lambda candidate: -candidate.gain))
 
 
-def _cost_of_noise(estimate: Estimate, residuals: Sequence[ChannelResiduals]) -> float | None:
-    """Expected cost of a correct model [-], or None if unknown."""
+def _expected_cost(estimate: Estimate, residuals: Sequence[ChannelResiduals]) -> float | None:
+    """Return the expected sum of squares of a correct model [-], or None if it is unknown.
+
+    These are its degrees of freedom; with noisy inputs that are not fitted, a mean of simulations.
+    """
     if not all(residual.judged for residual in residuals):
         return None
-    unknowns, fitted = sum(fit.unknowns for fit in estimate.fits), int(estimate.free.sum())
+    unknowns, free_count = sum(fit.unknowns for fit in estimate.fits), int(estimate.free.sum())
     if not unknowns and any(residual.through_inputs for residual in residuals):
         return float(
             sum(residual.count * residual.expected**2 for residual in residuals if residual.count)
         )
-    return float(max(estimate.data - unknowns - fitted, 1))
+    return float(max(estimate.data - unknowns - free_count, 1))
 
 
 def _analyse_fits(
     fits: Sequence[Fit],
     drawn: Sequence[np.ndarray] | None,
     significance_level: float,
-    fitted: int = 0,
+    free_count: int = 0,
 ) -> tuple[ChannelResiduals, ...]:
     """Analyse the residuals of fits.
 
     Args:
         fits: The fits.
-        drawn: Energies of simulated noise for each fit; empty if they are unknown, and None if the
-            inputs are exact.
+        drawn: Energies of each fit's residuals in simulations of the noise, see
+            `simulate_residuals`; empty if these failed, None if inputs are exact.
         significance_level: Probability of a false alarm of each test [-].
-        fitted: Number of parameters that were fitted.
+        free_count: Number of parameters that were fitted.
     """
     no_reference: list[np.ndarray | None] = [None] * len(fits)
     references = drawn or no_reference
@@ -165,6 +168,6 @@ def _analyse_fits(
             drawn=by_noise,
             is_reference_known=drawn is None or bool(drawn),
             significance_level=significance_level,
-            fitted=fitted,
+            fitted=free_count,
         )
     )

@@ -35,7 +35,7 @@ class TrajectoryLibrary:
         model: Model of the problem.
         entries: Entries to begin with.
 
-    Source: Marcucci et al., section 5: Algorithm 1's steps that approximate.
+    Source: Marcucci et al., section 5: the approximation steps of Algorithm 1.
     """
 
     def __init__(self, model: Model, entries: Sequence[Entry] = ()) -> None:
@@ -54,7 +54,7 @@ class TrajectoryLibrary:
 
     @property
     def scale(self) -> np.ndarray:
-        """Length of each axis of parameters in the metric, shape (n_p,).
+        """Weight of each parameter in the metric, shape (n_p,).
 
         It is the mean norm of the derivative of the inputs over all entries: near entries have
         similar inputs.
@@ -74,9 +74,10 @@ class TrajectoryLibrary:
         self._scaled_p = None
 
     def fault(self, entry: Entry) -> str:
-        """Return the criteria that an entry fails at its own parameters, or "".
+        """Return why an entry fails the test at its own parameters, with the criteria, or "".
 
-        An optimum meets limits only at instants, and integrates with the coarse steps of the plan.
+        An optimum may exceed limits between instants and is integrated with the coarse steps of the
+        plan, so that it can fail the test.
         """
         options = QueryOptions(
             check=True, accuracy=1.0, steps=SETTINGS.step_count_max, refine=True, end=np.inf
@@ -192,7 +193,7 @@ class TrajectoryLibrary:
                 p,
                 options,
             )
-        best = min(candidates_tested, key=lambda neighbour: neighbour.rank)
+        best = min(candidates_tested, key=lambda candidate: candidate.rank)
         radii = self.coverage.radii
         simulated = best.simulated
         return Answer(

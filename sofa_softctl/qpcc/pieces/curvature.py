@@ -23,17 +23,26 @@ def curvature(
 ) -> np.ndarray:
     """Second derivative of the contact law's part of the Lagrangian over the variables.
 
-    An active cone with the multiplier y adds
+    Forces are linear in the variables v, lam = X v + const. With dlam_t = X_t dv, an active cone
+    |lam_t| <= mu lam_n with the multiplier y adds
 
-        y / |lam_t| (w . lam_t)^2                       (w normal to lam_t)
+        y / |lam_t| (w . dlam_t)^2                      (w: unit vector normal to lam_t)
 
-    and a sliding contact, with u its direction and P = mu lam_n, s = |delta_t|, the second
-    derivatives of its two equations
+    A sliding contact has the direction u of delta_t - lam_t, which is held, w normal to it, and
+    P = mu lam_n. Added are the second derivatives, times their multipliers, of its two equations
 
         u . lam_t + sqrt(P^2 - (w . lam_t)^2) = 0
-        ((w . lam_t) (u . delta_t) - (u . lam_t) (w . delta_t)) / (s + P) = 0
+        ((w . lam_t) (u . delta_t) - (u . lam_t) (w . delta_t)) / (|delta_t| + P) = 0
 
-    each times its multiplier. With it the sequence of QPs is Newton's method.
+    with the denominator held, too.
+
+    Args:
+        s: The problem.
+        kind, direction, balance: Modes of the contacts, see `Modes`.
+        rows: Rows of the piece's QP, with `what` each limits and `of` which contact it is.
+        y: Multipliers of the rows.
+        X: Derivative of the contact forces by the variables, shape (n_r, n_v).
+        effort, force: Efforts and contact forces, in units of energy.
     """
     K = np.zeros((X.shape[1], X.shape[1]))
     _add_cones(K, s, rows, y, X, force)

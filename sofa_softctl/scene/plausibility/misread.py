@@ -1,4 +1,4 @@
-"""Numbers that SOFA reads in another way than they seem to be meant, or takes by default."""
+"""Warnings of numbers that SOFA reads otherwise than they were meant, or that are left out."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ RADIANS_TOLERANCE = 1e-3
 """Relative difference from a part of a turn in radians that rounding explains, as of 1.57 [-]."""
 LOCKING_RATIO_MIN = 0.49
 """Poisson's ratio above which linear tetrahedra lock [-]."""
-BULK_RATIO_MIN = 0.01
-"""Second modulus of a hyperelastic material by the first, below which it is Poisson's ratio [-]."""
+LAMBDA_BY_MU_MIN = 0.01
+"""Ratio lambda / mu below which the second parameter is rather Poisson's ratio: (E, nu) [-]."""
 SPHERE_RATIO_MAX = 10.0
 """Half size of a body by the radius of its one sphere, above which the radius is wrong [-]."""
 USE_REST = (
-    "SpringForceField",
+    "MeshSpringForceField",
+    "RegularGridSpringForceField",
+    "VectorSpringForceField",
     "RestShapeSpringsForceField",
     "BendingSprings",
     "TrianglePressureForceField",
@@ -110,7 +112,7 @@ def _hyperelastic(component: Any) -> Iterator[str]:
     if material is None or str(material.value) not in ("NeoHookean", "StVenantKirchhoff"):
         return
     values = np.ravel(np.asarray(component.ParameterSet.value, dtype=float))
-    if len(values) == 2 and 0.0 < values[1] < min(0.5, BULK_RATIO_MIN * values[0]):
+    if len(values) == 2 and 0.0 < values[1] < min(0.5, LAMBDA_BY_MU_MIN * values[0]):
         e, nu = values
         shear, first = e / (2.0 + 2.0 * nu), e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu))
         yield (

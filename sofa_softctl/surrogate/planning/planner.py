@@ -65,7 +65,8 @@ class Plan:
     reward: float
     """Minus the sum of all terms [cost]."""
     defect: float
-    """Largest residual of a step over `Dynamics.unit`; for cables, the missing tension [-]."""
+    """Largest residual of a step over `Dynamics.unit`: for cables, the tension that is missing for
+    balance [-]."""
     stationarity: float
     """Largest violation of the first-order conditions over the largest curvature [-]."""
     miss: float
@@ -191,8 +192,8 @@ def _best_of_starts(
     """Optimise from a start; if obstacles obstruct the result, also from other starts.
 
     Returns:
-        Problem, in which segments between instants cost if there were other starts; best result;
-        number of other starts.
+        Problem, with obstacles also checked between instants if the first result was obstructed;
+        best result; number of detours tried, without the last restart.
     """
 
     def rank(ended: OptimiserResult) -> tuple[bool, bool, bool, float]:
@@ -221,7 +222,7 @@ def _best_of_starts(
 
 
 def _at_rest(problem: PlanningProblem) -> TrajectoryIterate:
-    """Return the trajectory at rest, which has not jumped through any obstacle."""
+    """Return the trajectory that stays at a_1, so that no step passes through an obstacle."""
     u = problem.within_limits(_holding_inputs(problem))
     return evaluate(problem, np.tile(problem.a_first, (problem.instants, 1)), u)
 
@@ -261,11 +262,10 @@ def check_limits(problem: PlanningProblem) -> None:
     if np.any(np.asarray(limits.a_min) > np.asarray(limits.a_max)):
         raise ValueError(f"limits: a_min is above a_max. Got: {limits.a_min} and {limits.a_max}")
     low, high = problem.state_bounds
-    first, is_constant = problem.a_first, np.shape(limits.a_min) != (steps, problem.d)
-    is_outside = np.any(first < low[0] - _ROUNDING_TOLERANCE) or np.any(
-        first > high[0] + _ROUNDING_TOLERANCE
-    )
-    if is_constant and is_outside:
+    first, by_step = problem.a_first, (steps, problem.d)
+    is_below = np.shape(limits.a_min) != by_step and first < low[0] - _ROUNDING_TOLERANCE
+    is_above = np.shape(limits.a_max) != by_step and first > high[0] + _ROUNDING_TOLERANCE
+    if np.any(is_below) or np.any(is_above):
         raise ValueError(
             f"the start a_first = {_row(first)} is outside the limits of coordinates, from "
             f"{_row(low[0])} to {_row(high[0])}. Widen them (`reach`), or start inside."

@@ -11,7 +11,7 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate.costs.costs import Effort, Following, Laser, Point, Smoothness
 from sofa_softctl.surrogate.costs.obstacles import HalfSpace, Obstacle, Sphere
 from sofa_softctl.surrogate.costs.step import simulate
-from sofa_softctl.surrogate.planning.planner import plan
+from sofa_softctl.surrogate.planning.planner import check_limits, plan
 from sofa_softctl.surrogate.program.linearization import approximate
 from sofa_softctl.surrogate.program.settings import Settings
 from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem, evaluate
@@ -369,6 +369,16 @@ def test_what_does_not_fit_is_refused_with_both_shapes(problem):
         replace(problem, instants=2)
     with pytest.raises(ValueError, match="u_min is above u_max"):
         replace(problem, limits=Limits(u_max=-1.0))
+
+
+@pytest.mark.parametrize("name", ["a_min", "a_max"])
+def test_limits_in_each_step_do_not_hold_for_the_start(problem, name):
+    """The start at 1 is beyond a limit of the steps after it, which go to where it holds."""
+    bound = np.full((K - 1, 2), 1.5 if name == "a_min" else 0.5)
+    start = replace(problem, a_first=np.ones(2), limits=Limits(2.0, **{name: bound}))
+    check_limits(start)
+    with pytest.raises(ValueError, match="outside the limits of coordinates"):
+        check_limits(replace(start, limits=Limits(2.0, **{name: float(bound[0, 0])})))
 
 
 def test_the_next_solver_is_asked_where_one_calls_a_step_infeasible(problem):

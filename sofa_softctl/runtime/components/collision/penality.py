@@ -19,7 +19,7 @@ from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 
 STEP_ATTRIBUTES = ("near", "identity", "contact_distance", "stiffness")
-"""Attributes of one step."""
+"""Attributes that `set_contacts` sets and `take_over` restores."""
 
 
 class PenalityContactForceField(BlockForceField):
@@ -27,12 +27,12 @@ class PenalityContactForceField(BlockForceField):
 
     The collision pipeline creates one per pair of models that touch, without friction. d is the
     distance that contacts keep, n their direction at detection, and k the product of the models'
-    contactStiffness divided by d. The points are fixed in their elements during the step;
-    Intersection.nearest_of_each selects the contacts. Spheres on bodies push the bodies' centres,
-    since normal forces pass through them.
+    contactStiffness divided by d less the radii of spheres on bodies. The points are fixed in their
+    elements during the step; Intersection.nearest_of_each selects the contacts. Spheres on bodies
+    push the bodies' centres, since normal forces pass through them.
 
-    It equals SOFA's component with an iterative linear solver. The matrix of SOFA's direct solvers
-    has only a part of contacts on lines and triangles, and bodies are thrown off.
+    With an iterative linear solver the numbers are SOFA's. The matrix of SOFA's direct solvers has
+    only a part of contacts on lines and triangles, so that bodies are thrown off there.
 
     As in SOFA, contacts of two simulated bodies are in the pipeline's node: below an integrator
     they act implicitly, above it as external forces, and there not at all under
@@ -134,7 +134,7 @@ class ContactPoints(Mapping):
         drivers = [states[0]] if states[0] is states[1] else states
         self.__dict__.update(child=child, drivers=drivers)
         self._initialised = True
-        self.outside: set[int] = set()
+        self.outside: set[int] = set()  # ids of states that the system does not solve for
         self._jacobians: list[sparse.csr_array] = []
 
     @property
@@ -178,7 +178,7 @@ class ContactPoints(Mapping):
         self.apply_from(vs, out)
 
     def add_jt_to(self, force: np.ndarray, outs: Sequence[np.ndarray]) -> None:
-        """Add forces to the states, except those that nothing moves."""
+        """Add forces to the states that the system solves for."""
         for out, driver, transposed in zip(outs, self.drivers, self._transposed, strict=True):
             if id(driver) not in self.outside:
                 out += (transposed @ force).reshape(out.shape)

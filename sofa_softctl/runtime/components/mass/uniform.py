@@ -18,14 +18,14 @@ from sofa_softctl.runtime.helper.repository import path_near
 class UniformMass(LumpedMass):
     """vertexMass at each node, or totalMass shared by all; totalMass counts if both are given.
 
-    A file with the mass of a body replaces vertexMass and overrides totalMass, unless the scene
-    also gives vertexMass. For bodies vertexMass is `mass volume [inertia matrix / mass]`,
+    A file with the mass of a body replaces vertexMass; totalMass is then ignored, unless the scene
+    gives vertexMass, too. For bodies vertexMass is `mass volume [inertia matrix / mass]`,
     with a unit matrix if only a mass is given. As in SOFA the moment of inertia does not rotate
     with the body and there is no gyroscopic moment, which is correct for balls, cubes and slow
     rotations.
 
-    In a run, only a change of the given one counts, from that step; the other follows. (In SOFA the
-    gravity of that step still uses the old mass.)
+    In a run, only a change of the Data that the scene gave has an effect, from that step; the other
+    is computed from it. (In SOFA the gravity of that step still uses the old mass.)
     """
 
     acts_on = ("Vec3", "Rigid3", "Vec1")
@@ -34,7 +34,10 @@ class UniformMass(LumpedMass):
     vertexMass = NodeMass(1.0, "Mass of each node.", unit="mass", aliases=("mass",))
     indices = Integers([], "Nodes that have mass; all when empty.", follows="reinit", of="node")
     localRange = Vector(
-        2, [-1, -1], "First and last node that have mass, instead of `indices`.", follows="reinit"
+        2,
+        [-1, -1],
+        "First and last node with mass, instead of `indices`; without effect up to the last one.",
+        follows="reinit",
     )
     handleTopologicalChanges = Bool(False, "Unused: the mesh does not change.")
     preserveTotalMass = Bool(False, "Unused: the mesh does not change.")
@@ -163,14 +166,14 @@ _NUMBERS = {
     "step": 1,
     "prec": 1,
 }
-"""Number of values after each word; words after "inrt" are ignored, as in SOFA."""
+"""Number of values of each line's first word; those below "inrt" are read past, as in SOFA."""
 
 
 def read_rigid_mass(path: str, default: RigidMass) -> tuple[RigidMass, bool]:
     """Read mass, volume and inertia from a file; also return whether it contains a mass.
 
     Args:
-        path: The file; lines that begin with another word are skipped.
+        path: The file; its first line, and lines that begin with another word, are skipped.
         default: Values that are not in the file.
 
     Raises:

@@ -159,7 +159,7 @@ class Triangle2EdgeTopologicalMapping(TopologicalMapping):
 
 
 class Edge2QuadTopologicalMapping(TopologicalMapping):
-    """Tube of quads between circles of vertices around frames, in their second and third direction.
+    """Tube of quads along edges, between circles of vertices in the y-z planes of frames.
 
     Vertex j of the circle around frame i has the number i N + j; the state beside the output gets
     them as its positions. For ellipses `radius` is the extent along the cross product of the focal
@@ -185,7 +185,9 @@ class Edge2QuadTopologicalMapping(TopologicalMapping):
         Raises:
             SceneError: there is no radius, or there are no frames.
         """
-        if not (self.radius.isSet() or self.radiusFocal.isSet()) or self.radius.get() <= 0.0:
+        if not (self.radius.isSet() or self.radiusFocal.isSet()):
+            raise self.fault("needs 'radius' or 'radiusFocal'.")
+        if self.radius.get() <= 0.0:
             raise self.fault(f"needs a positive 'radius', got {self.radius.get():g}.")
         if not 0 < (count := self.nbPointsOnEachCircle.get()) < 2**31:
             problem = f"needs 'nbPointsOnEachCircle' from 1 on, got {count}; 10 makes round tubes."
@@ -255,9 +257,10 @@ def six_tetrahedra(hexahedra: np.ndarray) -> np.ndarray:
 def mirror_alternately(
     hexahedra: np.ndarray, cell_counts: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mirror every second hexahedron of a grid so that neighbours cut their common side alike.
+    """Mirror hexahedra of a grid so that neighbours cut their common side alike.
 
-    Mirrored are those with an even number along the first direction, an odd one along the others.
+    A cell is mirrored along x if its x index is even, along y if its y index is odd, along z if
+    its z index is odd, one after the other.
 
     Args:
         hexahedra: Shape (m, 8), in the order of a grid.
@@ -281,7 +284,7 @@ class Hexa2TetraTopologicalMapping(TopologicalMapping):
 
     needs: ClassVar[str] = "hexahedra"
 
-    swapping = Bool(False, "Mirror every other cell, so that no side is favoured.", follows="start")
+    swapping = Bool(False, "Mirror cells alternately: favours no direction.", follows="start")
 
     @override
     def map_elements(self, source: Topology) -> dict[str, np.ndarray]:

@@ -99,7 +99,8 @@ def test_a_mapping_without_elements_is_an_error(kind, message, root):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"nbPointsOnEachCircle": 4}, "needs a positive 'radius'"),
+        ({"nbPointsOnEachCircle": 4}, "needs 'radius' or 'radiusFocal'"),
+        ({"nbPointsOnEachCircle": 4, "radius": -1.0}, "needs a positive 'radius', got -1"),
         ({"radius": 1.0}, "needs 'nbPointsOnEachCircle' from 1 on, got 0"),
     ],
 )
