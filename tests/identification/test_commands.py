@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -58,6 +59,18 @@ def test_parameters_are_found_and_the_report_written(files, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["estimate.json", "report.html"]
 
 
+def test_an_estimate_that_is_not_to_be_trusted_ends_with_status_3(models, tmp_path):
+    """The tip shakes by ten times its declared noise, which the model has no cause for."""
+    one = models.lag(1)
+    shaking = one.recording.outputs[:, 0] + 0.5 * np.sin(25.0 * one.time)
+    columns = (one.time, one.recording.inputs[:, 0], shaking)
+    lines = ["time [s], drive [V], tip [mm]"]
+    lines += [", ".join(map(str, row)) for row in zip(*columns, strict=True)]
+    (tmp_path / "shaking.csv").write_text("\n".join(lines), encoding="utf-8")
+    told = run(PROBLEM, "--data", tmp_path / "shaking.csv", "--no-causes", status=3)
+    assert "Not to be trusted" in told
+
+
 @pytest.mark.parametrize("option", ["--data", "--hold-out"])
 def test_the_same_recording_twice_is_refused(files, tmp_path, option):
     """Also under another name: intervals would be too narrow, or a validation none."""
@@ -103,7 +116,7 @@ def test_json_is_all_that_is_printed_and_quiet_prints_nothing(files):
 
 def test_starts_are_set_and_parameters_fixed_by_name(files):
     words = (PROBLEM, "--data", files / "a.csv", "--json", "--set-start", "tau=0.25")
-    told = json.loads(run(*words, "--fix", "tau"))
+    told = json.loads(run(*words, "--fix", "tau", status=3))  # at a wrong value: not to be trusted
     assert told["parameters"][0]["value"] == 0.25 == told["parameters"][0]["start"]
     assert told["parameters"][0]["kept"] == "fixed"
     with pytest.raises(SoftctlError, match="NAME=NUMBER, got 'tau'"):
@@ -272,7 +285,7 @@ def test_what_a_long_search_found_is_shown_before_it_is_judged(files, monkeypatc
 
 
 def test_one_simulation_is_one(files):
-    told = run(PROBLEM, "--data", files / "a.csv", "--fix", "tau", "--fix", "gain")
+    told = run(PROBLEM, "--data", files / "a.csv", "--fix", "tau", "--fix", "gain", status=3)
     assert re.search(r"\d simulations?, ", told) and " 1 simulations" not in told
 
 

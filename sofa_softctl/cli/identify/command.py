@@ -31,6 +31,7 @@ from sofa_softctl.cli.options import (
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import SoftctlError
+from sofa_softctl.status import ExitStatus
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -174,7 +175,10 @@ def identify(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Find the parameters of a model that fit recordings best, with their uncertainty."""
+    """Find the parameters of a model that fit recordings best, with their uncertainty.
+
+    Ends with status 3 if the search did not converge, or the estimate is not to be trusted.
+    """
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.base.suggestions import sentence
@@ -310,7 +314,8 @@ def identify(
         show_scene(model, result.rho, doubted=bool(made.distrust))
     if failed is not None:
         raise failed
-    raise typer.Exit(result.status.verdict.exit_status)
+    status = result.status.verdict.exit_status
+    raise typer.Exit(ExitStatus.NOT_REACHED if made.distrust and not status else status)
 
 
 def _unless_stopped(
