@@ -29,7 +29,7 @@ SoftctlError                base class of all errors of this package
 │   ├── DeviceFailedError       it failed while it was running: unplugged, an internal fault
 │   └── DeviceTimeoutError      it did not answer in time (TimeoutError)
 ├── ClusterError            a Dask cluster is not reached, or has other versions (RuntimeError)
-└── WorkerError             a process that evaluated the exact map ended (RuntimeError)
+└── WorkerError             a worker process ended before it answered (RuntimeError)
 """
 
 from __future__ import annotations
@@ -177,4 +177,4 @@ class ClusterError(SoftctlError, RuntimeError):
 
 
 class WorkerError(SoftctlError, RuntimeError):
-    """A process that evaluated the exact map ended before it returned a result."""
+    """A worker process ended before it returned a result."""

@@ -39,7 +39,7 @@ class Registry(Generic[Entry]):
             built_in: Name, and "module:attribute" in this package.
             error: Class of the error for an unknown name.
             check: Called once with a name and its entry; returns the entry to use, or raises.
-            reserved: Beginnings of names that are not free.
+            reserved: Prefixes of names that cannot be added.
             unknown: Message for an unknown name; {hint} suggests a similar name.
         """
         self.kind, self.error, self.check, self.unknown = kind, error, check, unknown
@@ -58,9 +58,15 @@ class Registry(Generic[Entry]):
         """Add an entry under a name.
 
         Raises:
-            PluginError: The name is taken.
+            PluginError: The name is taken, or has a reserved prefix.
         """
-        if self.has(name) or name.startswith(self.reserved):
+        if name.startswith(self.reserved):
+            raise PluginError(
+                f"A {self.kind} cannot be called '{name}': names that begin with "
+                f"{' or '.join(map(repr, self.reserved))} are reserved. Register the one from "
+                f"{entry.__module__} under another name."
+            )
+        if self.has(name):
             raise PluginError(
                 f"There is already a {self.kind} '{name}', from {self._module(name)}. Register "
                 f"the one from {entry.__module__} under another name."

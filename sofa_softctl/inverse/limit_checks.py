@@ -26,7 +26,7 @@ class LimitSource(NamedTuple):
     value: float
     """The limit, in the scene's units."""
     text: str
-    """Name and number as the user wrote them, with component and line."""
+    """Name, number and owner, with the line of a component's Data."""
 
 
 def check_limits(controller: Any, factor: np.ndarray) -> None:
@@ -34,12 +34,13 @@ def check_limits(controller: Any, factor: np.ndarray) -> None:
 
     Args:
         controller: InverseController to check.
-        factor: Multiplier of one unit of effort of each actuator, shape (n_a,).
+        factor: SOFA's multiplier of one unit of effort of each actuator, shape (n_a,).
 
     Raises:
         SceneError: a lower limit is above an upper one, or a limit excludes every value.
     """
     driven = controller.driven
+    # Actuators whose effort is its change in a step, moduli, have limits of the modulus itself.
     for i in map(int, np.flatnonzero(~driven.is_change)):
         for low, high in (("effort_min", "effort_max"), ("displacement_min", "displacement_max")):
             lower, upper = (
@@ -131,8 +132,9 @@ def _limit(controller: Any, name: str, i: int, factor: float) -> LimitSource:
     component_limit = driven.own_limit(name, i)
     if component_limit is None:
         return of_controller
-    data, value, sign = component_limit
-    text, limit = _limit_text(driven.components[i], data, value), sign * float(value.value)
+    data_name, data, sign = component_limit
+    text = _limit_text(driven.components[i], data_name, data)
+    limit = sign * float(data.value)
     if name.startswith("effort") and factor != 1.0:
         limit /= factor
         text += f", an effort of {limit:g}"

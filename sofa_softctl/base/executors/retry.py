@@ -1,4 +1,4 @@
-"""Errors for tasks whose worker is gone, and repetition of such tasks."""
+"""Repetition of tasks whose worker process died, and errors of those that stay lost."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CONTINUE_ADVICE = (
     "All that was measured is in the file: the same command goes on with it, perhaps with fewer "
     "workers."
 )
-"""Argument of `lost_workers` if results are written immediately."""
+"""Argument `saved` of `raise_worker_error` if results are written immediately."""
 
 
 def submit_again(executor: Executor, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
@@ -100,7 +100,8 @@ def _results(
     order: Callable[[Iterable[Future[T]]], Iterable[Future[T]]],
 ) -> Iterator[T]:
     if executor is None:
-        yield from map(function, *arguments)
+        for values in zip(*arguments, strict=True):
+            yield function(*values)
         return
     futures = [submit_again(executor, function, *values) for values in zip(*arguments, strict=True)]
     try:
@@ -113,7 +114,7 @@ def _results(
 
 @contextmanager
 def raise_worker_error(saved: str) -> Iterator[None]:
-    """Raise the loss of workers in the block as WorkerError.
+    """Convert the loss of workers in the block to WorkerError.
 
     Args:
         saved: Sentence on the saved part of the work, and how to continue.
@@ -133,7 +134,7 @@ def _try(
     function: Callable[..., Any],
     args: tuple[Any, ...],
 ) -> None:
-    """Submit the task; its result goes to the future, unless it died and tries remain."""
+    """Submit the task and copy its outcome to the future; repeat it if its worker died."""
     running = executor.submit(function, *args)
 
     def end(task: Future[Any]) -> None:

@@ -121,8 +121,7 @@ class Ros2Device(Device):
             return None
         self._spin(0.0)
         feedback = self.topics.take_feedback()
-        if feedback is None:
-            self.topics.check_silence()
+        self.topics.check_silence()
         return feedback
 
     @override

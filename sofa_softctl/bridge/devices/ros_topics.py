@@ -20,11 +20,11 @@ _RUNS = "Does the node that publishes it run, with these names?"
 
 
 class Topics:
-    """Options of both ROS devices, checked, and the messages that arrived.
+    """Part of both ROS devices: checked options, the queue of messages, conversion to feedback.
 
     Args:
         label: The device, for messages.
-        topic: Topic of commands, or "" for a reader.
+        topic: Topic of commands, or "" for a device that only measures.
         type: Type of the commands.
         joints: Name of each value by its channel; by default names of the actuators.
         feedback_topic: Topic with positions, or "".
@@ -74,7 +74,8 @@ class Topics:
         """Set the channels and the names of their joints.
 
         Raises:
-            DeviceOpenError: A value of the message has no channel, or no name.
+            DeviceOpenError: There is no topic for commands, a value of the message has no channel,
+                or there is another number of joints.
         """
         if channels and not self.topic:
             raise DeviceOpenError(
@@ -97,8 +98,8 @@ class Topics:
         self.names = self.joints or [by_number[number].name for number in self._numbers]
         self._arrived.clear()
         self._positions: dict[int, float] = {}
-        self._heard = monotonic()
-        self._first = False
+        self._heard = monotonic()  # time of the last usable message of the feedback's topic
+        self._first = False  # whether `take_feedback` has yet to return positions of `wait`
 
     def command(self, values: np.ndarray) -> dict[str, Any]:
         """Return the fields of a message with values of the channels, in the order of `open`."""
@@ -140,17 +141,21 @@ class Topics:
         self._first = bool(self._positions)
 
     def take_feedback(self) -> Feedback | None:
-        """Return the feedback since the last call, or None."""
+        """Return the feedback since the last call, or None; at first with positions of `wait`.
+
+        Its time is that of the last usable message of the feedback's topic, if there is one:
+        neither signals nor messages without positions make old positions new.
+        """
         positions: dict[int, float] = dict(self._positions) if self._first else {}
         efforts: dict[int, float] = {}
         signals: dict[str, np.ndarray] = {}
-        last = self._heard if self._first else None
-        self._first = False
+        self._first, signal_time = False, self._heard
         while self._arrived:
-            name, message, last = self._arrived.popleft()
+            name, message, time = self._arrived.popleft()
             try:
                 if name:
                     signals[name] = messages.SIGNALS[self.read[name][1]](message)
+                    signal_time = time
                     continue
                 values, forces = messages.positions(self.read[""][1], self.names, message)
             except (KeyError, AttributeError, TypeError, ValueError):
@@ -161,9 +166,13 @@ class Topics:
                 continue
             positions.update(values)
             efforts.update(forces)
-            self._heard = last
+            self._heard = time
         self._positions.update(positions)
-        return None if last is None else Feedback(last, positions, efforts, signals)
+        if not (positions or efforts or signals):
+            return None
+        return Feedback(
+            self._heard if "" in self.read else signal_time, positions, efforts, signals
+        )
 
     def check_silence(self) -> None:
         """Raise an error if there is no more feedback.

@@ -123,7 +123,7 @@ class RosbridgeDevice(Device):
         feedback = self.topics.take_feedback()
         if feedback is None:
             self._check_connection()
-            self.topics.check_silence()
+        self.topics.check_silence()
         return feedback
 
     @override

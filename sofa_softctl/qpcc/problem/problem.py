@@ -15,7 +15,7 @@ from sofa_softctl.qpcc.problem.contacts import Contacts
 
 
 def _every(value: float) -> Any:
-    """Default of a field: this number on every row."""
+    """Default of a field: this number on every row; of type Any, since the field is an array."""
     return value
 
 
@@ -32,8 +32,8 @@ class InverseProblem:
     subject to the limits. W_E is W_aa on the rows of `energy_rows`, zero elsewhere, and
     s = ||Q|| / ||W_E|| (largest absolute row sums, Q the Hessian of the tracking term, s = 0 if
     ||W_E|| <= 1e-14), which makes `energy` dimensionless: at 1 both terms weigh the same.
-    `Contacts` adds the contact terms; with them, Q is computed with the actuators acting freely or
-    with all contacts held, whichever is larger.
+    `Contacts` adds the contact terms; with them, Q is the larger one of those with the actuators
+    acting freely and with all contacts held.
 
     The first four fields are enough. A number stands for that number on every row. Arrays are
     copied and read-only.
@@ -99,7 +99,7 @@ class InverseProblem:
 
     def has(self, limit: str) -> bool:
         """Return True if a limit was set, such as "effort_rate"."""
-        return getattr(self, limit) is not _constant(_DEFAULTS[limit], (self.n_a,), float)
+        return getattr(self, limit) is not _unlimited(_DEFAULTS[limit], (self.n_a,))
 
     def energy_hessian(self, Q: np.ndarray) -> np.ndarray | None:
         """Return the Hessian of the energy term, energy ||Q|| / ||W_E|| W_E, or None without one.
@@ -129,7 +129,7 @@ class InverseProblem:
         return len(self.delta_e_free)
 
 
-_DEFAULTS = {field.name: field.default for field in fields(InverseProblem)}
+_DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(InverseProblem)}
 _PER_EFFECTOR = ("delta_e_free", "effector_weight")
 _NOT_ARRAYS = ("energy", "energy_rows", "names", "contacts")
 
@@ -163,8 +163,22 @@ def _constant(value: float, shape: tuple[int, ...], dtype: type) -> np.ndarray:
     return array
 
 
+def _unlimited(value: float, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the array of a default limit: the same object for each shape, by which `has` knows."""
+    key = str(value), shape  # NaN is not equal to itself
+    if key not in _UNLIMITED:
+        _UNLIMITED[key] = np.full(shape, value)
+        _UNLIMITED[key].setflags(write=False)
+    return _UNLIMITED[key]
+
+
+_UNLIMITED: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
+
+
 def _read_only(name: str, value: Any, shape: tuple[int, ...], dtype: type = float) -> np.ndarray:
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, np.number)):
+        if dtype is float and not math.isfinite(value):
+            return _unlimited(float(value), shape)
         return _constant(value, shape, dtype)
     array: np.ndarray = np.array(value, dtype=dtype)
     if array.shape != shape:

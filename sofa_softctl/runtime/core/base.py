@@ -261,7 +261,7 @@ class Base:
         return link
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_"):  # `data` and `links` may not exist yet while unpickling
+        if not name.startswith("_"):  # `_data` may not exist yet while unpickling
             real = type(self).data_names.get(name, name)
             for table in (self.__dict__.get("_data", {}), self.__dict__.get("_links", {})):
                 if real in table:

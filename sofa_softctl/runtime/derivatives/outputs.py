@@ -13,7 +13,7 @@ from sofa_softctl.runtime.derivatives.implicit_step import ImplicitStep
 
 
 class StepOutputs:
-    """Outputs y(x): first three coordinates of each point, then lengths and volumes.
+    """Outputs y(x): x, y and z of each point, then lengths and volumes.
 
     Args:
         step: Step of the robot.

@@ -17,15 +17,15 @@ class Affine:
     """`Embedding` without curvature, for a first plan.
 
     It neglects the rotation of cables with the robot and the stiffening of bodies. A plan on it
-    takes milliseconds and needs nearly the same corners of a grid.
+    takes milliseconds and needs nearly the corners that the plan on the grid needs.
     """
 
     center: np.ndarray
     """Point c [-], shape (d,)."""
     value: np.ndarray
-    """Outputs y(c) [length], shape (n,)."""
+    """Outputs y(c), in the units of the layout, shape (n,)."""
     gradient: np.ndarray
-    """Gradient dy/da at c [length / unit of a], shape (n, d)."""
+    """Gradient dy/da at c, shape (n, d)."""
 
     @property
     def dimension(self) -> int:
@@ -50,9 +50,9 @@ class Affine:
 def affine_near(
     compressed: ReducedBasisGrid, point: np.ndarray, *, level: int = 0
 ) -> Affine | None:
-    """Return the affine map of a level's corner nearest to a point, or None if it has none.
+    """Return the affine map of a level's corner nearest to a point, or None if it has no value.
 
-    A plan from there needs the corner of the coarsest level in any case. Positions become d
+    At level 0 this costs nothing: the plan evaluates that corner anyway. Positions become d
     coordinates z = R (a - c) with the same inertia, x_a^T M x_a = R^T R; the other coordinates are
     0.
 

@@ -161,8 +161,9 @@ def is_in_replay(path: str | os.PathLike[str]) -> bool:
 def robot_identity(root: Any, lines: list[Any]) -> dict[str, list[float]]:
     """Return numbers that identify a robot, equal on both backends.
 
-    They are the time step, gravity, the lengths of cables at rest, and by the path of their
-    component materials, masses, damping, fixed nodes, and the positions of all states.
+    Keys are 'dt', 'gravity', 'lengths of the lines', and PATH.DATA for materials, masses, damping,
+    fixed nodes and positions of the body of the first cable. Of more than `COMPARED_NUMBERS_MAX`
+    values there are their number, smallest, mean and largest.
 
     Args:
         root: Root of an initialised scene, before its first step.
