@@ -144,7 +144,7 @@ def test_what_is_set_between_steps_stays_after_a_reset(session):
 def test_a_copy_of_the_scene_takes_them_over_with_its_own_parts(session):
     session.step(8)
     copied = copy_of(session.root)
-    copied.set_state(snapshot.take(session.root))
+    copied.set_state(snapshot.take_snapshot(session.root))
     assert copied.twin("/wander").now is copied.twin("/body/a")
     copied.step()
     set_count(8)  # the class and the module are the same ones
