@@ -58,9 +58,15 @@ def test_a_registered_solver_is_found_by_name(register_solver):
     assert find("zero") is zero
 
 
-@pytest.mark.parametrize("name", ["daqp", "qpsolvers:osqp"])
-def test_a_name_that_is_taken_is_an_error_that_names_both(name):
-    with pytest.raises(PluginError, match=f"already a QP solver '{name}', from sofa_softctl") as e:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("daqp", "already a QP solver 'daqp', from sofa_softctl"),
+        ("qpsolvers:osqp", "names that begin with 'qpsolvers:' are reserved"),
+    ],
+)
+def test_a_name_that_is_not_free_is_an_error_that_names_both(name, message):
+    with pytest.raises(PluginError, match=message) as e:
         register(name, zero)
     assert zero.__module__ in str(e.value)
     assert DENSE.find("daqp") is not zero

@@ -99,7 +99,7 @@ class InverseProblem:
 
     def has(self, limit: str) -> bool:
         """Return True if a limit was set, such as "effort_rate"."""
-        return getattr(self, limit) is not _unlimited(_DEFAULTS[limit], (self.n_a,))
+        return getattr(self, limit) is not _default_limit(_DEFAULTS[limit], (self.n_a,))
 
     def energy_hessian(self, Q: np.ndarray) -> np.ndarray | None:
         """Return the Hessian of the energy term, energy ||Q|| / ||W_E|| W_E, or None without one.
@@ -163,7 +163,7 @@ def _constant(value: float, shape: tuple[int, ...], dtype: type) -> np.ndarray:
     return array
 
 
-def _unlimited(value: float, shape: tuple[int, ...]) -> np.ndarray:
+def _default_limit(value: float, shape: tuple[int, ...]) -> np.ndarray:
     """Return the array of a default limit: the same object for each shape, by which `has` knows."""
     key = str(value), shape  # NaN is not equal to itself
     if key not in _UNLIMITED:
@@ -178,7 +178,7 @@ _UNLIMITED: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
 def _read_only(name: str, value: Any, shape: tuple[int, ...], dtype: type = float) -> np.ndarray:
     if isinstance(value, (int, float, np.number)):
         if dtype is float and not math.isfinite(value):
-            return _unlimited(float(value), shape)
+            return _default_limit(float(value), shape)
         return _constant(value, shape, dtype)
     array: np.ndarray = np.array(value, dtype=dtype)
     if array.shape != shape:
