@@ -7,14 +7,18 @@ boxes that are pushed through contacts. Each reaches its goal without the plante
 import math
 import re
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from sofa_softctl.inverse.aspects.look_ahead import LookAhead
 from sofa_softctl.inverse.controller import InverseController
+from sofa_softctl.inverse.goals.causes import Motion, find_causes
 from sofa_softctl.inverse.rows.effectors import add_effector
 from sofa_softctl.qpcc.problem.modes import SearchOptions
+from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.scene.graph.nodes import objects_of
 from sofa_softctl.scene.session.run import run
 from sofa_softctl.scene.session.session import Session
@@ -204,15 +208,6 @@ def test_goals_that_contradict_each_other():
     assert reason.startswith("the goals of /beam/tip_0, /beam/tip_1 contradict each other with")
 
 
-@pytest.mark.parametrize("weight", [0.3, 0.4, 0.45])
-def test_a_guiding_goal_that_holds_back(weight):
-    scene = beam((TIP, BELOW), goal=[[4.0, 6.0, 89.0], [45.0, 8.0, 69.0]], weight=[1.0, weight])
-    goal = goal_after(scene, 120)
-    assert goal.reasons == [
-        "the goal of /beam/tip_1, of small weight, holds it back: lower its weight"
-    ]
-
-
 def test_a_guiding_goal_that_is_not_reached_does_not_count():
     scene = beam((TIP, BELOW), goal=[[4.0, 6.0, 89.0], [25.0, 8.0, 69.0]], weight=[1.0, 0.3])
     goal = goal_after(scene, 60)
@@ -244,6 +239,37 @@ def pushed_ball(goal, wall=None, **options):
         root.addObject(InverseController(name="inverse", **options_of_all | options))
 
     return create
+
+
+@pytest.mark.parametrize("weight", [0.3, 0.4, 0.45])
+def test_a_guiding_goal_that_holds_back(weight):
+    """One motor moves two points alike; with goals 20 apart they rest in the weighted mean."""
+    W = np.zeros((6, 1))
+    W[[0, 3]] = 1.0
+    problem = InverseProblem(
+        W_ea=W,
+        W_aa=np.ones((1, 1)),
+        delta_e_free=np.array([-10.0, 0.0, 0.0, -30.0, 0.0, 0.0]),
+        delta_a_free=np.zeros(1),
+        effector_weight=np.array([1.0, 0.0, 0.0, weight, 0.0, 0.0]),
+    )
+    solution = solve(problem)
+    controller = SimpleNamespace(
+        problem=problem,
+        solution=solution,
+        search=SearchOptions(),
+        weighted_axes=np.array([[True, False, False]] * 2),
+        effector_names=["/tip", "/guide"],
+        target=np.zeros((2, 3)),
+        wanted=np.zeros((2, 3)),
+    )
+    error = float(np.linalg.norm(problem.effector_weight * solution.effector_error))
+    motion = Motion(error, is_approaching=False, is_at_rest=True, approach_text="")
+    assert abs(solution.effector_error[0]) == pytest.approx(20 * weight**2 / (1 + weight**2))
+    assert find_causes(controller, motion, np.array([0])) == (
+        ["the goal of /guide, of small weight, holds it back: lower its weight"],
+        False,
+    )
 
 
 @pytest.mark.parametrize("goal", [[40.0, 5.1, 0.0], [40.0, 5.1, 10.0], [30.0, 5.1, -5.0]])
