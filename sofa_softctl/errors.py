@@ -23,6 +23,8 @@ SoftctlError                base class of all errors of this package
 ├── UsageError              a command line is wrong
 ├── ConfigError             the configuration file of a robot is wrong (ValueError)
 ├── StudyError              a study of many runs is wrong, or its folder cannot be used (ValueError)
+├── ReachError              the goals of a plan are out of reach (ValueError)
+├── TimeLimitError          a time limit was reached before there was an answer (TimeoutError)
 ├── DeviceError             a motor, pump or sensor, or the line to it, failed
 │   ├── DeviceUnavailableError  not supported here: a library or the kernel lacks it (ImportError)
 │   ├── DeviceOpenError         it could not be opened: missing, busy, no permission, wrong firmware
@@ -138,6 +140,14 @@ class SimulationError(SoftctlError, ArithmeticError):
 
 class StoreError(SoftctlError, ValueError):
     """A store of samples cannot be opened, written or read."""
+
+
+class ReachError(SoftctlError, ValueError):
+    """A goal of a plan is out of reach, whatever time the motion has."""
+
+
+class TimeLimitError(SoftctlError, TimeoutError):
+    """A time limit was reached before there was an answer."""
 
 
 class UsageError(SoftctlError):

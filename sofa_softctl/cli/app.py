@@ -9,7 +9,7 @@ import sys
 import typer
 
 from sofa_softctl.cli.root import app
-from sofa_softctl.errors import ParameterError, SoftctlError, UsageError
+from sofa_softctl.errors import ParameterError, ReachError, SoftctlError, UsageError
 from sofa_softctl.status import ExitStatus
 
 __all__ = ["app", "main", "run_app"]
@@ -69,6 +69,8 @@ def _run(app: typer.Typer) -> int:
             errors.show_users_error(error)
         else:
             errors.show_fault(error)
+        if isinstance(error, ReachError):
+            return ExitStatus.NOT_REACHED
         is_usage_error = isinstance(error, UsageError | ParameterError)
         return ExitStatus.USAGE if is_usage_error else ExitStatus.FAILED
     return ExitStatus.DONE

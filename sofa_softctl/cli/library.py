@@ -121,7 +121,7 @@ def build(
         with (
             note_stop("Nothing was written."),
             processes(workers, cluster, files) as executor,
-            show.console.status("building a small one"),
+            show.status("building a small one"),
         ):
             cost = forecast_build(program, executor=executor, **options)
         tables.show_estimate(cost, as_json=as_json)
@@ -152,9 +152,8 @@ def build(
                 f"{out} is finished already: no task is tried. Go on with a smaller --failure-rate "
                 "or more --motions."
             )
-        line = stack.enter_context(show.console.status("looking for a first motion"))
-        watch = tables.Watch(builder)
-        line.update(watch)
+        update = stack.enter_context(show.status("looking for a first motion"))
+        update(tables.Watch(builder))
         builder.build()
     tables.show_built(builder, out, quiet=quiet, as_json=as_json)
     raise typer.Exit(ExitStatus.NOT_REACHED if builder.hopeless else ExitStatus.DONE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +28,7 @@ from sofa_softctl.cli.options import (
     view_of,
 )
 from sofa_softctl.cli.root import app
-from sofa_softctl.errors import SoftctlError, UsageError
+from sofa_softctl.errors import ReachError, SoftctlError, TimeLimitError, UsageError
 
 
 @app.command(
@@ -37,6 +38,7 @@ from sofa_softctl.errors import SoftctlError, UsageError
     "  softctl plan scenes/laser_arm.py --task circle --movie circle.gif\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --task-set radius=80 --out circle.mcap\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --exact --json\n\n"
+    "  softctl plan scenes/trunk.py --task round --timeout 60 --out round.mcap\n\n"
     "  softctl plan scenes/laser_arm.py --task circle --cluster tcp://host:8786"
 )
 def plan(
@@ -64,6 +66,13 @@ def plan(
         float | None,
         typer.Option(help="Largest distance from the planned path on the full robot."),
     ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time after which the best plan so far is taken."),
+    ] = None,
+    closest: Annotated[
+        bool, typer.Option("--closest", help="Also plan to goals that are out of reach.")
+    ] = False,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Also write a plan that must not be executed.")
     ] = False,
@@ -91,8 +100,9 @@ def plan(
     """Plan a motion of a scene's robot on a grid of its equilibria.
 
     The plan is replayed on the full robot, in the scene's own steps and on the backend that runs
-    take, and corrected there. One that the robot does not follow is not written. Ends with status 3
-    when the goals are out of reach, or the plan must not be executed.
+    take, and corrected there. One that the robot does not follow is not written. Goals that are out
+    of reach are refused before planning, unless --closest is given. Ends with status 3 when the
+    goals are out of reach, or the plan must not be executed.
     """
     from sofa_softctl.base.executors.workers import check_workers
     from sofa_softctl.record.file import RecordFile, check_suffix
@@ -119,6 +129,8 @@ def plan(
         raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
     if replay_tolerance is not None and not replay_tolerance > 0.0:
         raise UsageError(f"--replay-tolerance must be positive, got {replay_tolerance:g}.")
+    if timeout is not None and not timeout > 0.0:
+        raise UsageError(f"--timeout must be a positive number of seconds, got {timeout:g}.")
     if anyway and out is None:
         raise UsageError("--anyway is about the file that --out names: give --out FILE.mcap.")
     view = view_of(camera, movie)
@@ -130,7 +142,8 @@ def plan(
         exit_is_an_error(scene),
         nullcontext() if out is None else RecordFile(out, overwrite=force) as file,
         note_stop(message),
-        show.console.status("solving the equilibria around the start") as line,
+        show.status("solving the equilibria around the start") as update,
+        _without_plan(scene, task, timeout, message, as_json),
         prepare_scene(
             scene,
             task,
@@ -145,6 +158,7 @@ def plan(
             parameters=parameters(set_),
             task_parameters=parameters(task_set, "--task-set"),
             backend=backend,
+            closest=closest,
         ) as ready,
     ):
         if ready.estimate is not None:
@@ -159,7 +173,7 @@ def plan(
                 print_json(ready.estimate.to_dict())
             return
         watch = plan_tables.Watch(ready)
-        line.update(watch)
+        update(watch)
         result = correct_until_accepted(ready.plan(watch.steps.append), progress=watch.show_text)
         if file is not None and (result.status.executable or anyway):
             result.write(file, anyway=anyway)
@@ -172,6 +186,29 @@ def plan(
         show.note(f"The plan must not be executed: {note}.", doubt=True)
     _draw(result, show, plot, movie, view)
     raise typer.Exit(result.status.verdict.exit_status)
+
+
+@contextmanager
+def _without_plan(
+    scene: Path, task: str, timeout: float | None, equilibria: str, as_json: bool
+) -> Iterator[None]:
+    """Limit the time of the block, and complete the errors of one that ends without a plan."""
+    from sofa_softctl.base.deadline import deadline
+    from sofa_softctl.status import Status
+
+    try:
+        with deadline(timeout):
+            yield
+    except TimeLimitError:
+        raise SoftctlError(
+            f"There is no plan yet after --timeout {timeout:g} s. Give more time. {equilibria}"
+        ) from None
+    except ReachError as error:
+        if as_json:
+            status, result = Status.INFEASIBLE, {"scene": str(scene), "task": task}
+            verdict = {"status": status.name, "verdict": status.verdict.name}
+            print_json(result | verdict | {"message": str(error)})
+        raise
 
 
 def _draw(result: Any, show: Any, plot: Path | None, movie: Path | None, view: Any) -> None:

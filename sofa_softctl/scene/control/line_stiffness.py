@@ -19,7 +19,9 @@ class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
     the cable, the step is linearised in the directions too: implicit like elastic forces, and
     stable. It is written in Python, so it also works in SOFA.
 
-    The stiffness is T d2L/dx2, with the tension T of the last step, or `tension` if it is set.
+    The stiffness is T d2L/dx2. The tension T is `tension` if it is set; else the one that a
+    CableConstraint of valueType "force" imposes in this step; else the one of the last step, since
+    the tension of this step is not known before it is solved.
 
     Args:
         cable: A CableConstraint or CableActuator; the force field is added to its node.
@@ -34,7 +36,7 @@ class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
         Sofa.Core.ForceFieldVec3d.__init__(self, name=name)
         self.cable, self.root = cable, root
         self.tension: float | None = None
-        """Tension in this step, or None for the tension of the last step [force]."""
+        """Tension in this step, or None to read it from the cable [force]."""
 
     def addForce(self, parameters: Any, force: Any, position: Any, velocity: Any) -> None:
         """Add no force: the cable applies it."""
@@ -85,7 +87,14 @@ class LineStiffness(Sofa.Core.ForceFieldVec3d):  # type: ignore[misc]
     def _tension(self) -> float:
         if self.tension is not None:
             return self.tension
-        return float(self.cable.force.value) / effort_factor(self.root, self.cable)
+        cable = self.cable
+        imposed = cable.findData("valueType")
+        if imposed is not None and imposed.value == "force":
+            values, index = np.ravel(cable.value.value), int(cable.valueIndex.value)
+            multiplier = float(values[index]) if index < len(values) else 0.0
+        else:
+            multiplier = float(cable.force.value)
+        return multiplier / effort_factor(self.root, cable)
 
 
 def add_line_stiffness(root: Any, cable: Any) -> LineStiffness:

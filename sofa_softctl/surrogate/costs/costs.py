@@ -48,7 +48,10 @@ class InputCost(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Following:
-    """Cost 1/2 sum_k weight_k |p_k - goal_k|^2: a point, or a laser's spot, follows a path."""
+    """Cost 1/2 sum_k weight_k |A (p_k - goal_k)|^2: a point, or a laser's spot, follows a path.
+
+    A^2 = diag(axes): by default all axes count equally.
+    """
 
     probe: Probe
     """Following probe: `Point` or `Laser`."""
@@ -58,6 +61,9 @@ class Following:
     """Weight of each instant [cost / length^2], shape (K,), or one for all."""
     tolerance: float = np.inf
     """Distance above which the plan reports that `main` goals were not reached [length]."""
+    axes: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Factor of the weight along x, y and z [-]. Along an axis of 0 the point is free: distances
+    are along the others."""
 
     def __post_init__(self) -> None:
         for name in ("goal", "weight"):
@@ -72,6 +78,12 @@ class Following:
             raise ValueError(f"weight must not be negative. Got: {np.min(self.weight):g}")
         if not self.tolerance > 0.0:
             raise ValueError(f"tolerance must be positive. Got: {self.tolerance!r}")
+        axes = np.asarray(self.axes, float)
+        if axes.shape != (3,) or not (np.isfinite(axes) & (axes >= 0.0)).all() or not axes.any():
+            raise ValueError(
+                "axes must be three factors of the weight along x, y and z, none negative and not "
+                f"all 0. Got: {self.axes!r}"
+            )
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -88,6 +100,19 @@ class Following:
         weight[0] = 0.0
         return (weight > 0.0) & (weight >= 0.5 * weight.max())
 
+    @property
+    def free(self) -> np.ndarray:
+        """Mask of the axes along which the point is free, shape (3,)."""
+        return np.asarray(self.axes, float) == 0.0
+
+    def goals_of(self, p: np.ndarray) -> np.ndarray:
+        """Return the goals, along free axes at the points themselves, shape (K, 3).
+
+        Args:
+            p: Points at all instants [length], shape (K, 3).
+        """
+        return np.where(self.free, p, self.goal)
+
     def distance(self, y: np.ndarray) -> float:
         """Return the largest distance to `main` goals [length]."""
         return float(self.distances(y).max())
@@ -95,22 +120,26 @@ class Following:
     def distances(self, y: np.ndarray) -> np.ndarray:
         """Return the distance from each goal [length], shape (K,); 0 if it is not `main`."""
         error, _ = self._error(y)
-        return np.where(self.main, np.linalg.norm(error, axis=1), 0.0)
+        return np.where(self.main, np.linalg.norm(error[:, ~self.free], axis=1), 0.0)
 
     def value(self, y: np.ndarray) -> float:
         """Return the cost of outputs (K, m) at all instants; NaN if it is undefined."""
         error, _ = self._error(y)
-        return 0.5 * float(np.sum(self.weight * np.sum(error**2, axis=1)))
+        return 0.5 * float(np.sum(self.weight * (error**2 @ np.asarray(self.axes, float))))
 
     def gradient(self, y: np.ndarray) -> np.ndarray:
         """Return the gradient of the cost, shape (K, m)."""
         error, p_y = self._error(y)
-        return np.einsum("k,ki,kim->km", np.broadcast_to(self.weight, len(y)), error, p_y)
+        return np.einsum("ki,ki,kim->km", self._weights(len(y)), error, p_y)
 
     def hessian(self, y: np.ndarray) -> np.ndarray:
         """Return the Gauss-Newton approximation p_y^T p_y of the Hessian, shape (K, m, m)."""
         _, p_y = self._error(y)
-        return np.einsum("k,kim,kin->kmn", np.broadcast_to(self.weight, len(y)), p_y, p_y)
+        return np.einsum("ki,kim,kin->kmn", self._weights(len(y)), p_y, p_y)
+
+    def _weights(self, count: int) -> np.ndarray:
+        """Return the weight of each instant and axis, shape (count, 3)."""
+        return np.outer(np.broadcast_to(self.weight, count), self.axes)
 
     def _error(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         p, p_y = self.probe.locate(y)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from sofa_softctl.scene.control.line_stiffness import LineStiffness, add_line_stiffness
+from sofa_softctl.scene.control.line_stiffness import add_line_stiffness
 from sofa_softctl.scene.control.system import effort_factor
 from sofa_softctl.surrogate.costs.dynamics import LinearisedDynamics, Steps
 from sofa_softctl.surrogate.grid.embedding import Embedding, Jet, Layout
@@ -209,9 +209,9 @@ class LinePull:
 
     def __init__(self, root: Any, lines: Sequence[Any], *, stiffness: bool) -> None:
         self.root, self.lines = root, list(lines)
-        self._fields: list[LineStiffness] = []
         if stiffness:
-            self._fields = [add_line_stiffness(root, line) for line in self.lines]
+            for line in self.lines:
+                add_line_stiffness(root, line)
         self._factor: list[float] = []
 
     def pull(self, tension: np.ndarray) -> None:
@@ -220,5 +220,3 @@ class LinePull:
             self._factor = [effort_factor(self.root, line) for line in self.lines]
         for line, force, factor in zip(self.lines, tension, self._factor, strict=False):
             line.value.value = [float(force * factor)]
-        for field, force in zip(self._fields, tension, strict=False):
-            field.tension = float(force)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
+from sofa_softctl.base.deadline import check_time
 from sofa_softctl.base.executors.retry import submit_again
 from sofa_softctl.errors import MapError, WorkerError
 
@@ -66,6 +67,7 @@ def evaluate(
 
     Raises:
         WorkerError: A worker process was killed. Kept samples stay.
+        TimeLimitError: The time limit was reached. Kept samples stay.
     """
     frontier = Frontier(points / scale, known_points / scale)
 
@@ -79,12 +81,14 @@ def evaluate(
 
     if executor is None:
         while frontier.waiting:
+            check_time()
             i, number = frontier.pop_nearest()
             save_answer(i, call_map(exact, points[i], neighbour_of(number)))
         return
     running: dict[Future[MapSample | str], int] = {}
     try:
         while frontier.waiting or running:
+            check_time()
             while frontier.waiting and len(running) <= _count(executor):
                 i, number = frontier.pop_nearest()
                 running[

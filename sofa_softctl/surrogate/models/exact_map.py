@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from sofa_softctl.base.deadline import check_time
 from sofa_softctl.errors import MapError
 from sofa_softctl.scene.copies.equilibrium import (
     Equilibrium,
@@ -202,6 +203,7 @@ class ExactMap:
         equilibrium = None
         self._equilibria.clear()
         for k, u in enumerate(points):
+            check_time()
             try:
                 equilibrium = self._equilibria[u.tobytes()] = self._solve(u, equilibrium)
             except MapError:

@@ -118,7 +118,7 @@ def blocking_obstacles(
             continue
         last = int(np.flatnonzero(np.broadcast_to(term.weight, len(term.goal)) > 0.0)[-1:].sum())
         p = term.probe.locate(trial.y[:, list(term.rows)])[0]
-        end, goal = p[last : last + 1], term.goal[last : last + 1]
+        end, goal = p[last : last + 1], term.goals_of(p)[last : last + 1]
         distance = float(np.linalg.norm(goal - end))
         travelled = float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum())
         reach_tolerance = (

@@ -85,11 +85,10 @@ def _heaviest_guided_cost(problem: PlanningProblem) -> Following | None:
 
 def _way(term: Following, trial: TrajectoryIterate) -> np.ndarray:
     """Sample the path from the start through all goals of positive weight evenly."""
-    start = term.probe.locate(trial.y[:1, list(term.rows)])[0]
-    counts = np.broadcast_to(term.weight, len(term.goal)) > 0.0
-    return _even(
-        np.concatenate((start, term.goal[1:][counts[1:]])), np.linspace(0, 1, SETTINGS.samples)
-    )
+    points = term.probe.locate(trial.y[:, list(term.rows)])[0]
+    goals, counts = term.goals_of(points), np.broadcast_to(term.weight, len(points)) > 0.0
+    corners = np.concatenate((points[:1], goals[1:][counts[1:]]))
+    return _even(corners, np.linspace(0, 1, SETTINGS.samples))
 
 
 def _even(points: np.ndarray, fractions: np.ndarray) -> np.ndarray:

@@ -21,6 +21,9 @@ from sofa_softctl.surrogate.program.settings import OptimiserResult
 from sofa_softctl.surrogate.program.transcription import PlanningProblem, TrajectoryIterate
 
 _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at its limit
+_NAMED_FRACTION_MIN = 0.05  # of the steps: limits met less often do not hold a plan back
+TIMED_OUT = "The time limit was reached: this is the best plan so far."
+"""Message of a plan that the time limit ended."""
 
 
 class Finding(NamedTuple):
@@ -60,7 +63,8 @@ def outcome(problem: PlanningProblem, ended: OptimiserResult, tried: int = 0) ->
     ]
     status = Status.worst(finding.status for finding in findings)
     if not status.ok and (missed or not ended.balanced):
-        findings.append(Finding(status, limits_reached(problem, ended.trial.a, ended.trial.u)))
+        trial, instants = ended.trial, _missed_instants(problem, ended.trial)
+        findings.append(Finding(status, limits_reached(problem, trial.a, trial.u, instants)))
     notes = (ended.fallback,) if ended.converged else ended.notes
     texts = (*(finding.text for finding in findings), *notes)
     inside = max((finding.inside_by for finding in nearest_approaches), default=0.0)
@@ -79,6 +83,10 @@ def _balance(ended: OptimiserResult, blocked: bool) -> Iterator[Finding]:
             "in the end if that is asked for: this one comes nearest to it. Do not execute it. "
             + defect_text,
         )
+    elif ended.timed_out:
+        yield Finding(Status.NOT_CONVERGED, TIMED_OUT)
+        if not ended.balanced:
+            yield Finding(Status.NOT_CONVERGED, f"{defect_text} Do not execute it.")
     elif not ended.converged:
         yield Finding(
             Status.NOT_CONVERGED, "The optimum was not reached: this is the best plan so far."
@@ -96,7 +104,7 @@ def _balance(ended: OptimiserResult, blocked: bool) -> Iterator[Finding]:
 def _goals(
     problem: PlanningProblem, ended: OptimiserResult, miss: float, instant: int, missed: bool
 ) -> Iterator[Finding]:
-    if missed and ended.converged:
+    if missed and ended.converged and not ended.timed_out:
         yield Finding(
             Status.CLOSEST_FEASIBLE,
             "The goals are out of reach: this plan comes as near to them as the limits allow. "
@@ -155,7 +163,7 @@ def _obstacles(
 def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Finding]:
     """Yield findings on goals inside obstacles, if goals are missed."""
     for term in problem.outputs if missed else ():
-        if not isinstance(term, Following) or not np.isfinite(term.tolerance):
+        if not isinstance(term, Following) or not np.isfinite(term.tolerance) or term.free.any():
             continue
         for number, obstacle in enumerate(problem.obstacles, 1):
             hit = np.flatnonzero((obstacle.shape.distance(term.goal)[0] < 0.0) & term.main)
@@ -167,14 +175,20 @@ def _unreachable_goals(problem: PlanningProblem, missed: bool) -> Iterator[Findi
                 )
 
 
-def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> str:
-    """Return a sentence on the active limits of a trajectory, with the number of steps.
+def limits_reached(
+    problem: PlanningProblem, a: np.ndarray, u: np.ndarray, missed: np.ndarray | None = None
+) -> str:
+    """Return a sentence on the limits that hold a trajectory back, with the number of steps.
+
+    These are limits that it is at in a twentieth of its steps or more, or where a goal is missed.
 
     Args:
         problem: Planning problem.
         a: Coordinates at all instants, shape (K, d).
         u: Inputs, shape (K - 1, m).
+        missed: Mask of instants whose goals are missed, shape (K,); by default none.
     """
+    missed = np.zeros(len(a), bool) if missed is None else missed
     limits, dt, steps = problem.limits, problem.dynamics.dt, problem.instants - 1
     change = np.abs(np.diff(u, axis=0))
     longest = float(np.max(np.asarray(limits.rate) * dt * steps))
@@ -189,18 +203,20 @@ def limits_reached(problem: PlanningProblem, a: np.ndarray, u: np.ndarray) -> st
         ("a_max", limits.a_max, a[1:] >= np.asarray(limits.a_max) - _AT_LIMIT, ""),
         ("a_min", limits.a_min, a[1:] <= np.asarray(limits.a_min) + _AT_LIMIT, ""),
     )
-    at_limit = []
+    at_limit: list[tuple[int, str]] = []
     for name, value, is_at_limit, note in candidates:
-        if is_at_limit.any() and np.ndim(value) < 2:  # those of each step are of the method
+        count = int(is_at_limit.any(axis=1).sum())
+        is_often = count > 0 and count >= _NAMED_FRACTION_MIN * len(is_at_limit)
+        is_relevant = is_often or bool(is_at_limit[missed[-len(is_at_limit) :]].any())
+        if is_relevant and np.ndim(value) < 2:  # those of each step are of the method
             text = ", ".join(f"{limit:.4g}" for limit in np.atleast_1d(value))
             lines = ", ".join(str(line + 1) for line in np.flatnonzero(is_at_limit.any(axis=0)))
-            count = int(is_at_limit.any(axis=1).sum())
-            at_limit.append(
-                f"{name} = {text} (line {lines}, in {count} of {len(is_at_limit)} steps){note}"
-            )
+            steps_text = f"line {lines}, in {count} of {len(is_at_limit)} steps"
+            at_limit.append((count, f"{name} = {text} ({steps_text}){note}"))
     if not at_limit:
-        return "It is at no limit of inputs, rates or coordinates."
-    return f"Limits that it is at: {'; '.join(at_limit)}."
+        return "No limit of inputs, rates or coordinates holds it back."
+    texts = [text for _, text in sorted(at_limit, key=lambda limit: -limit[0])]
+    return f"Limits that it is at: {'; '.join(texts)}."
 
 
 def _largest_miss(problem: PlanningProblem, trial: TrajectoryIterate) -> tuple[float, int, bool]:
@@ -213,6 +229,15 @@ def _largest_miss(problem: PlanningProblem, trial: TrajectoryIterate) -> tuple[f
                 miss, instant = float(distances.max()), int(distances.argmax()) + 1
             missed = missed or float(distances.max()) > term.tolerance
     return miss, instant, missed
+
+
+def _missed_instants(problem: PlanningProblem, trial: TrajectoryIterate) -> np.ndarray:
+    """Return a mask of the instants at which a goal is missed by more than its tolerance, (K,)."""
+    missed = np.zeros(problem.instants, bool)
+    for term in problem.outputs:
+        if isinstance(term, Following):
+            missed |= term.distances(trial.y[:, list(term.rows)]) > term.tolerance
+    return missed
 
 
 def _when(problem: PlanningProblem, instant: float) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.versions import one_blas_thread
+from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.costs.costs import Following
 from sofa_softctl.surrogate.grid.embedding import Embedding
@@ -83,6 +84,8 @@ class Plan:
     """Number of iterations, over all rounds and initial trajectories."""
     history: tuple[Iteration, ...]
     """History of the iterations."""
+    timed_out: bool = False
+    """Whether the time limit ended the planning."""
 
 
 def plan(
@@ -115,11 +118,13 @@ def plan(
         evaluations: Returns the number of evaluations of the exact map so far, for the history.
 
     Returns:
-        Plan of the last round, with `status` and `message`.
+        Plan of the last round, with `status` and `message`; within a `deadline`, the best one so
+        far.
 
     Raises:
         ValueError: The start has a wrong shape or no finite cost; limits contradict each other; the
             start or all main goals are inside an obstacle.
+        TimeLimitError: The time limit was reached before the first iteration.
 
     Source: Jia, Pan, Manocha, Algorithm 1; the optimiser is in the manner of Schulman et al. 2014.
     """
@@ -136,12 +141,18 @@ def plan(
     a[0], a[1:] = first, np.clip(a[1:], *problem.state_bounds)
     settings = settings or Settings()
     history: list[Iteration] = []
-    tried_starts = 0
+    tried_starts, ended = 0, None
     for number in range(rounds + 1):
-        if number and refine is not None:
-            finer_map = refine()
+        try:
+            finer_map = refine() if number and refine is not None else None
             if finer_map is not None:
                 problem = replace(problem, dynamics=problem.dynamics.on(finer_map))
+            start = evaluate(problem, a, u)
+        except TimeLimitError:
+            if ended is None:
+                raise
+            ended = replace(ended, timed_out=True)
+            break
 
         def report(stage: TrustRegionIteration, number: int = number) -> None:
             spent = 0 if evaluations is None else evaluations()
@@ -149,7 +160,6 @@ def plan(
             if progress is not None:
                 progress(history[-1])
 
-        start = evaluate(problem, a, u)
         if not np.isfinite(start.cost):
             raise ValueError(
                 "The start has no finite cost: does the laser point away from its plane? Give "
@@ -164,6 +174,9 @@ def plan(
             )
             tried_starts += start_count
         a, u = ended.trial.a, ended.trial.u
+        if ended.timed_out:
+            break
+    assert ended is not None
     judged = outcome(problem, ended, tried_starts)
     return Plan(
         u=u,
@@ -179,6 +192,7 @@ def plan(
         message=judged.message,
         iterations=len(history),
         history=tuple(history),
+        timed_out=ended.timed_out,
     )
 
 
@@ -202,21 +216,26 @@ def _best_of_starts(
         return inside, not ended.balanced, blocked, ended.trial.cost
 
     best, tried = optimise(problem, start, settings, report), 0
-    if not is_obstructed(problem, best.trial):
+    if best.timed_out or not is_obstructed(problem, best.trial):
         return problem, best, 0
     guides = detours(problem, best.trial)[:other_starts_max] if other_starts_max else []
     swept_obstacles = tuple(replace(obstacle, between=True) for obstacle in problem.obstacles)
     needs_between = not all(obstacle.between for obstacle in problem.obstacles)
     problem = replace(problem, obstacles=swept_obstacles)
     for guide in (*guides, *([None] if needs_between else [])):
-        if guide is not None:
-            other_start = _follow_detour(guide, start, settings)
-        else:
-            other_start = _at_rest(problem) if other_starts_max else start
-        other_start = evaluate(problem, other_start.a, other_start.u)
-        best = min(best, optimise(problem, other_start, settings, report), key=rank)
+        try:
+            if guide is not None:
+                other_start = _follow_detour(guide, start, settings)
+            else:
+                other_start = _at_rest(problem) if other_starts_max else start
+            other_start = evaluate(problem, other_start.a, other_start.u)
+            ended = optimise(problem, other_start, settings, report)
+        except TimeLimitError:
+            best = replace(best, timed_out=True)
+            break
+        best = replace(min(best, ended, key=rank), timed_out=ended.timed_out)
         tried += guide is not None
-        if not is_obstructed(problem, best.trial):
+        if best.timed_out or not is_obstructed(problem, best.trial):
             break
     return problem, best, tried
 
@@ -300,7 +319,7 @@ def check_places(problem: PlanningProblem, start: TrajectoryIterate) -> None:
                 f"{obstacle_name(number, obstacle.shape)}. Move the obstacle, or start elsewhere."
             )
     for term in problem.outputs:
-        if not isinstance(term, Following):
+        if not isinstance(term, Following) or term.free.any():
             continue
         main = term.main
         for number, obstacle in enumerate(problem.obstacles, 1):

@@ -9,9 +9,10 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.base.versions import one_blas_thread
-from sofa_softctl.errors import MapError
+from sofa_softctl.errors import MapError, TimeLimitError
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
+from sofa_softctl.surrogate.planning.outcome import TIMED_OUT
 from sofa_softctl.surrogate.planning.planner import Iteration, Plan, plan
 from sofa_softctl.surrogate.program.settings import Settings
 from sofa_softctl.surrogate.program.transcription import Limits, PlanningProblem, evaluate
@@ -98,6 +99,7 @@ def plan_in_rounds(
 
     Raises:
         MapError: The map has no values near the initial trajectory.
+        TimeLimitError: The time limit was reached before the first plan.
     """
     history: list[Iteration] = []
     width, stage = first_width(a), 0
@@ -106,12 +108,19 @@ def plan_in_rounds(
     for number in range(SETTINGS.rounds_max):
         trajectories = (a,) if problem.a_before is None else (problem.a_before, a)
         error_max = tolerance or ACCURACY * displacement(grid)
-        error = grid.cover(
-            np.vstack(trajectories),
-            width,
-            SETTINGS.stage_tolerance_ratios[stage] * error_max,
-            most=most,
-        )
+        try:
+            error = grid.cover(
+                np.vstack(trajectories),
+                width,
+                SETTINGS.stage_tolerance_ratios[stage] * error_max,
+                most=most,
+            )
+        except TimeLimitError:
+            if result is None:
+                raise
+            status, message = Status.NOT_CONVERGED, TIMED_OUT
+            result = replace(result, status=status, message=message, timed_out=True)
+            break
         error_max = tolerance or ACCURACY * displacement(grid)
 
         def report(step: Iteration, number: int = number) -> None:
@@ -138,6 +147,8 @@ def plan_in_rounds(
         result = plan(
             nearby_problem, u, a, settings=round_settings, progress=report, evaluations=evaluations
         )
+        if result.timed_out:
+            break
         distance = float(np.linalg.norm(result.a - a, axis=1).max())
         end = RoundsEnd(error, error_max, bool(np.isnan(grid.error_estimate(result.a)).any()))
         if not end.moving and (
@@ -151,7 +162,7 @@ def plan_in_rounds(
             width, stage = max(min(2.0 * distance, width), WIDTH_MIN), stage + 1
     assert result is not None
     result = replace(result, iterations=len(history), history=tuple(history))
-    return _with_map_notes(result, end, grid)
+    return result if result.timed_out else _with_map_notes(result, end, grid)
 
 
 def first_width(a: np.ndarray) -> float:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sofa_softctl.base.deadline import check_time
+from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.surrogate.program.collocation import Collocation
 from sofa_softctl.surrogate.program.search import Search
 from sofa_softctl.surrogate.program.settings import (
@@ -20,11 +22,20 @@ def optimise(
     settings: Settings,
     report: Callable[[TrustRegionIteration], None],
 ) -> OptimiserResult:
-    """Find a local optimum of the problem from a trial with inputs within their limits."""
+    """Find a local optimum of the problem from a trial with inputs within their limits.
+
+    At the end of a `deadline` the best trajectory so far is returned.
+    """
     search: Search = (settings.search or Collocation)(problem, trial, settings)
+    timed_out = False
     for _ in range(settings.iterations):
         radius = search.radius
-        accepted = search.iterate()
+        try:
+            check_time()
+            accepted = search.iterate()
+        except TimeLimitError:
+            timed_out = True
+            break
         trial = search.trial
         report(TrustRegionIteration(search.merit, trial.cost, trial.defect, radius, accepted))
         if search.converged or search.stuck:
@@ -37,4 +48,5 @@ def optimise(
         search.stationarity,
         tuple(search.answers.notes),
         search.answers.fallback,
+        timed_out,
     )

@@ -65,3 +65,5 @@ class OptimiserResult:
     """Notes of the QP solvers."""
     fallback: str
     """Note on QPs solved by another solver than the first one, or ""."""
+    timed_out: bool = False
+    """Whether the time limit ended the search."""

@@ -14,6 +14,8 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport
+from sofa_softctl.base.deadline import check_time
+from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.scene.backend.call import call_on_backend
 from sofa_softctl.surrogate.costs.costs import Probe
 from sofa_softctl.surrogate.scene.replay import (
@@ -64,6 +66,9 @@ def correct_until_accepted(
 ) -> ScenePlan:
     """Replay a plan on the full model, and correct it until it passes; return the best plan.
 
+    The first replay is made after the end of a time limit too, since without it a plan has no
+    status.
+
     Args:
         scene_plan: Plan without a replay.
         corrections: Maximum number of further plans; 0 disables both kinds of corrections.
@@ -89,23 +94,29 @@ def correct_until_accepted(
 
 
 def _correct(first: ScenePlan, corrections_max: int, exact_max: int, report: Report) -> ScenePlan:
-    """Return the best plan after corrections, of both kinds if derivatives are known.
+    """Return the best plan after corrections, or at the end of the time limit.
+
+    Corrections are of both kinds if derivatives are known.
 
     If Gauss-Newton steps do not suffice, plans for other paths may, so corrections by offsets
     continue.
     """
-    best, exact, slow = first, _exact(first) if exact_max else None, 0
-    if isinstance(exact, str):
-        best, exact = replace(first, no_derivative=exact), None
-    for current in _by_offsets(best, corrections_max, report):
-        slow += current.error > SETTINGS.slow_error_ratio * best.error
-        best = min(best, current, key=_error)
-        if exact is not None and slow == SETTINGS.slow_corrections_max and not best.passed:
-            best, exact = _by_steps(best, exact, exact_max, report), None
-        if best.passed:
-            return best
-    if exact is not None:
-        best = _by_steps(best, exact, exact_max, report)
+    best, slow = first, 0
+    try:
+        exact = _exact(first) if exact_max else None
+        if isinstance(exact, str):
+            best, exact = replace(first, no_derivative=exact), None
+        for current in _by_offsets(best, corrections_max, report):
+            slow += current.error > SETTINGS.slow_error_ratio * best.error
+            best = min(best, current, key=_error)
+            if exact is not None and slow == SETTINGS.slow_corrections_max and not best.passed:
+                best, exact = _by_steps(best, exact, exact_max, report), None
+            if best.passed:
+                return best
+        if exact is not None:
+            best = _by_steps(best, exact, exact_max, report)
+    except TimeLimitError:
+        best = replace(best, timed_out=True)
     return best
 
 
@@ -125,6 +136,7 @@ def _by_offsets(first: ScenePlan, corrections_max: int, report: Report) -> Itera
     """Yield plans that correct the one before, each with its replay, until they diverge."""
     current, error_min = first, first.error
     for number in range(1, corrections_max + 1):
+        check_time()
         report(f"correcting the plan, {number} of at most {corrections_max}")
         following = _plan_again(current, number)
         if following is None:
@@ -141,6 +153,7 @@ def _by_steps(best: ScenePlan, exact: StepCorrection, steps_max: int, report: Re
     start, fraction, count, step = perf_counter(), 1.0, 0, None
     try:
         while not best.passed and count < steps_max and fraction >= SETTINGS.step_fraction_min:
+            check_time()
             count += 1
             report(f"correcting the tensions on the full robot, {count} of at most {steps_max}")
             if step is None:
@@ -152,6 +165,8 @@ def _by_steps(best: ScenePlan, exact: StepCorrection, steps_max: int, report: Re
                 fraction *= 0.5
     except NoDerivative as reason:
         best = replace(best, no_derivative=str(reason))
+    except TimeLimitError:
+        best = replace(best, timed_out=True)
     return replace(best, exact_corrections=count, exact_seconds=perf_counter() - start)
 
 
@@ -161,6 +176,7 @@ def _plan_again(scene_plan: ScenePlan, number: int) -> ScenePlan | None:
     offset = np.nan_to_num(scene_plan.judgement.outputs - _map_outputs(scene_plan), nan=0.0)
     problem = scene_plan.robot.problem(scene_plan.task, len(scene_plan.plan.a), offset=offset)
     plan = scene_plan.robot.plan(problem, guess=scene_plan.plan)
+    check_time()
     if not plan.status.executable:
         return None
     history = (*scene_plan.plan.history, *plan.history)

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.deadline import deadline
 from sofa_softctl.base.executors.workers import check_workers, files_sent
 from sofa_softctl.base.executors.workers import workers as workers_of
 from sofa_softctl.scene.backend.call import backend_of_runs
 from sofa_softctl.scene.session.loader import load_scene
+from sofa_softctl.surrogate.models.reach import check_reach
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.models.task import Task
 from sofa_softctl.surrogate.planning.cost_estimate import CostEstimate
@@ -51,7 +53,7 @@ class PreparedPlan:
     """Backend that replays the plan, see `call_on_backend`."""
 
     def plan(self, progress: Callable[[Iteration], None] | None = None) -> ScenePlan:
-        """Plan without a replay, see `accepted`; `progress` is called after each iteration."""
+        """Plan without a replay; `progress` is called after each iteration."""
         robot, task = self.robot, self.task
         with at_fault(f"'{self.scene}': task '{self.name}'"):
             problem = robot.problem(task, self.instants)
@@ -90,14 +92,24 @@ def plan_scene(
     task: str,
     *,
     progress: Callable[[str], None] | None = None,
+    timeout: float | None = None,
     **given: Any,
 ) -> ScenePlan:
     """Plan one of a scene file's TASKS for the robot of its SURROGATE, and replay it.
 
-    Arguments as for `prepare_scene`; `progress` is called with a line of text after each iteration.
-    A plan is SOLVED when it passed its replay on the full model, see `accepted`.
+    A plan is SOLVED when it passed its replay on the full model, see `correct_until_accepted`.
+
+    Args:
+        scene, task, given: As for `prepare_scene`.
+        progress: Called with a line of text after each iteration.
+        timeout: Time after which the best plan so far is returned, with its replay [s]; by default
+            there is no limit.
+
+    Raises:
+        TimeLimitError: The time passed before there was a plan.
+        ReachError: As by `prepare_scene`.
     """
-    with prepare_scene(scene, task, **given) as ready:
+    with deadline(timeout), prepare_scene(scene, task, **given) as ready:
         steps: list[Iteration] = []
 
         def report(step: Iteration) -> None:
@@ -124,6 +136,7 @@ def prepare_scene(
     parameters: dict[str, Any] | None = None,
     task_parameters: dict[str, Any] | None = None,
     backend: str = "embedded",
+    closest: bool = False,
 ) -> Iterator[PreparedPlan]:
     """Prepare a task of a scene file and estimate its cost; worker processes end with the block.
 
@@ -149,8 +162,10 @@ def prepare_scene(
         task_parameters: Parameters of the task's function, such as {"radius": 80.0}.
         backend: Backend of the replay: 'embedded', 'sofa', or 'auto', which is SOFA if it can be
             used. Equilibria are always solved by the embedded runtime.
+        closest: Also plan to goals out of reach, as near as the limits allow.
 
     Raises:
+        ReachError: A goal is out of reach, see `check_reach`.
         SceneError: The scene file does not have the task, or its declarations are invalid.
         ValueError: There are less than 3 instants.
         UsageError: Both workers and a cluster are given.
@@ -177,7 +192,10 @@ def prepare_scene(
             planned_task = make_task(
                 make, layout, instants, task_parameters, lambda: start_outputs(robot)
             )
-            rehearsal = robot.model.prepare(robot.problem(planned_task, instants))
+            problem = robot.problem(planned_task, instants)
+            rehearsal = robot.model.prepare(problem)
+            if not closest:
+                check_reach(robot, problem, rehearsal)
         if rehearsal is not None:
             count = 0 if executor is None else executor.count
             estimate = robot.model.estimate(rehearsal.a, count)

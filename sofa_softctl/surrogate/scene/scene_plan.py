@@ -64,6 +64,8 @@ class ScenePlan:
     """Computing time of these steps, with their replays [s]."""
     no_derivative: str = ""
     """Reason why Gauss-Newton steps were not possible, or ""."""
+    timed_out: bool = False
+    """Whether the time limit ended the corrections."""
 
     @property
     def outputs(self) -> np.ndarray:
@@ -151,6 +153,8 @@ class ScenePlan:
         counts = [(self.corrections, "correction"), (self.exact_corrections, "Gauss-Newton step")]
         made = [f"{n} {name}{'s' if n > 1 else ''}" for n, name in counts if n]
         text = f"{' and '.join(made)} did not suffice. " if made else ""
+        if self.timed_out:
+            text += "The time limit ended the corrections. "
         if self.no_derivative:
             text += f"No Gauss-Newton steps on the full robot: {self.no_derivative}. "
         elif self.exact_corrections:
@@ -225,6 +229,7 @@ class ScenePlan:
             "no_derivative": self.no_derivative,
             "flutter": self.flutter,
             "line_stiffness": self.robot.line_stiffness,
+            "timed_out": self.timed_out or plan.timed_out,
             "delay": self.delay,
             "miss": plan.miss,
             "violation": plan.violation,

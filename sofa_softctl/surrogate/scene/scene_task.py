@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.errors import SceneError, SoftctlError
+from sofa_softctl.errors import ReachError, SceneError, SoftctlError
 from sofa_softctl.scene.session.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.models.robot import PlannedRobot
@@ -118,6 +118,8 @@ def at_fault(location: str) -> Iterator[None]:
     """
     try:
         yield
+    except ReachError as error:
+        raise ReachError(f"{location}: {error}") from error
     except SoftctlError:
         raise
     except ValueError as error:

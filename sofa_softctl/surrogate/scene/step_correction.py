@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.base.deadline import check_time
 from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import BackendError, DivergedError, SceneError
 from sofa_softctl.qp import QP, solve_checked
@@ -207,6 +208,7 @@ class StepSensitivity:
 
         Raises:
             DivergedError: The state is not finite any more.
+            TimeLimitError: The time limit was reached, with derivatives.
         """
         with one_blas_thread():
             return self._run(tension, delay, derivatives)
@@ -227,6 +229,8 @@ class StepSensitivity:
         tangent = Tangent(*np.zeros((2, 0, step.size, 3)))
         new = np.zeros((d, step.size, 3))
         for k, pull in enumerate(tension):
+            if derivatives:
+                check_time()
             step.evaluate(x, step.dt, pull)
             step_result = step.advance(v, pull)
             x, v = x + step.dt * step_result.w, step_result.w

@@ -27,11 +27,9 @@ class LearningTerminal(Terminal):
 
     @contextmanager
     def training(self, steps: int) -> Iterator[Callable[[Any], None]]:
-        """Show a line on the current iteration, or ten lines in total without a terminal."""
-        shown = 0
+        """Show a line on the current iteration."""
 
         def show_progress(point: Any) -> None:
-            nonlocal shown
             fraction = point.steps / steps
             text = (
                 f"{point.steps:,} of {steps:,} decisions, return {point.mean:.4g} ± "
@@ -43,9 +41,6 @@ class LearningTerminal(Terminal):
                 text += f", {point.lost:.0%} lost"
             remaining = point.seconds * (1.0 / fraction - 1.0)
             line(f"{text}; {remaining / 60.0:.0f} min more")
-            if not self.console.is_terminal and fraction * 10.0 >= shown + 1:
-                shown = math.floor(fraction * 10.0)
-                self.console.print(text, highlight=False)
 
         with self.status("training") as line:
             yield show_progress

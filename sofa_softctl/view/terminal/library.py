@@ -22,7 +22,7 @@ class Watch:
         self.builder = builder
         self._at = self._tasks = 0
 
-    def __rich__(self) -> str:
+    def __str__(self) -> str:
         builder = self.builder
         counts, motions = builder.counts, len(builder.library)
         rate = counts.plannings / max(counts.seconds, 1e-9)

@@ -23,7 +23,7 @@ class Watch:
         """Show a text instead of the iterations."""
         self.text = text
 
-    def __rich__(self) -> str:
+    def __str__(self) -> str:
         return self.text or str(self.ready.progress_text(self.steps))
 
 

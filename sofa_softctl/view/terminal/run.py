@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from typing_extensions import override
 
 from sofa_softctl.scene.control import report
 from sofa_softctl.scene.session.run import Observer, RunSummary
+from sofa_softctl.view.terminal.progress import Bar, StatusLine, printed_lines
 
 if TYPE_CHECKING:
     from sofa_softctl.scene.session.session import Session
@@ -56,14 +56,22 @@ class Terminal:
         mark = "[yellow]! [/] " if doubt else ""
         self.console.print(f"{mark}{escape(text)}", highlight=False, soft_wrap=True)
 
-    def bar(self, text: str, total: int) -> _Bar:
+    def bar(self, text: str, total: int) -> Bar:
         """Return a progress bar; as a context, it yields a function of (count[, total])."""
-        return _Bar(text, total, self.console)
+        return Bar(text, total, self.console)
 
     @contextmanager
-    def status(self, text: str) -> Iterator[Callable[[str], None]]:
-        """Show a line during work of unknown length; yields the function that changes it."""
-        with self.console.status(text) as line:
+    def status(self, text: str) -> Iterator[Callable[[Any], None]]:
+        """Show a line during work of unknown length; yields the function that changes it.
+
+        In a pipe or file, a line is printed every few seconds on standard error.
+        """
+        line = StatusLine(text)
+        is_printed = not (self.console.is_terminal or self.quiet)
+        with (
+            self.console.status(line),
+            printed_lines(line.__str__) if is_printed else nullcontext(),
+        ):
             yield line.update
 
     def show(self, summary: RunSummary) -> None:
@@ -85,38 +93,10 @@ class Terminal:
             self.console.print(line, highlight=False)
 
 
-class _Bar:
-    """Progress bar on a terminal, nothing elsewhere; yields a function of (count[, total])."""
-
-    def __init__(self, text: str, total: int, console: Console) -> None:
-        is_visible = console.is_terminal and not console.quiet
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not is_visible,
-        )
-        self._task = self._progress.add_task(text, total=total)
-
-    def __enter__(self) -> Any:
-        self._progress.start()
-
-        def advance(count: int, total: int | None = None) -> None:
-            self._progress.update(self._task, completed=count, total=total)
-
-        return advance
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()
-
-
 class _RunProgress(Observer):
     """Observer that moves a bar during a run."""
 
-    def __init__(self, bar: _Bar) -> None:
+    def __init__(self, bar: Bar) -> None:
         self._bar = bar
 
     @override
