@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sofa_softctl import add_line_stiffness
+from sofa_softctl.base.deadline import deadline
 from sofa_softctl.errors import ParameterError, RecordError, SceneError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.graph.nodes import state_at
@@ -14,7 +16,7 @@ from sofa_softctl.status import Status
 from sofa_softctl.surrogate import Following, HalfSpace, Obstacle, Point, Task
 from sofa_softctl.surrogate.scene.correction import correct_until_accepted
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene, prepare_scene
-from sofa_softctl.surrogate.scene.replay import check_watched, criteria_of, replay
+from sofa_softctl.surrogate.scene.replay import check_watched, criteria_of, lines_of, replay
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ARM, PLANAR = SCENES / "laser_arm.py", SCENES / "planar_arm.py"
@@ -48,6 +50,15 @@ def test_a_plan_that_misses_on_the_full_robot_is_corrected_there(raw, large):
     assert apart[1:].max() == pytest.approx(path.value)
 
 
+def test_corrections_end_at_the_deadline_with_the_best_replay(raw):
+    """The first replay is made all the same: without it a plan has no status."""
+    with deadline(-1.0):
+        ended = correct_until_accepted(raw)
+    assert ended.timed_out and ended.status is Status.REJECTED and ended.report is not None
+    assert ended.corrections == ended.exact_corrections == 0
+    assert "The time limit ended the corrections." in ended.message
+
+
 def test_a_plan_that_is_followed_coarsely_says_so(large):
     """Off by 0.1 mm, which is nothing of a circle of 80 mm, and much of a motion of 0.2 mm."""
     y = large.plan.y
@@ -66,6 +77,22 @@ def test_a_run_with_the_file_does_what_the_replay_did(large, tmp_path):
     for row in large.judgement.replay.points[1:]:
         session.step()
         assert np.array_equal(beam.position.value.ravel(), row)
+
+
+@pytest.mark.soak
+def test_a_scene_that_pulls_by_itself_does_what_the_replay_did(large):
+    """With `add_line_stiffness`, whatever sets the tensions: here a loop over the steps."""
+    session = Session(
+        ARM, add=lambda root: [add_line_stiffness(root, cable) for cable in lines_of(root)]
+    )
+    beam, cables = state_at(session.root, "/arm/beam"), lines_of(session.root)
+    session.step(large.delay)
+    tensions = large.robot.dynamics.force * large.plan.u
+    for tension, row in zip(tensions, large.judgement.replay.points[1:], strict=True):
+        for cable, pull in zip(cables, tension, strict=True):
+            cable.value.value = [session.root.dt.value * pull]
+        session.step()
+        assert beam.position.value.ravel() == pytest.approx(row, abs=1e-9)
 
 
 @pytest.mark.soak

@@ -61,10 +61,10 @@ def test_the_line_that_is_watched_counts_equilibria_between_iterations(planned):
     expected = CostEstimate({0: 16, 1: 15}, known=0, each=0.02, size=63_400)
     watch = Watch(PreparedPlan("arm.py", "circle", task, K, robot, rehearsal, expected, 0.0))
     solved = robot.evaluations
-    assert watch.__rich__() == f"{solved} of ~31 equilibria"
+    assert str(watch) == f"{solved} of ~31 equilibria"
     robot.grid.counts.fallbacks += 1
     watch.steps.extend(found.history)
-    line = watch.__rich__()
+    line = str(watch)
     last = f"round 1, iteration {found.iterations}, cost"
     assert line.startswith(f"{solved + 1} of ~31 equilibria, {last}")
     assert len(line) <= 78  # a terminal of 80, with the wheel before it

@@ -112,9 +112,26 @@ def test_the_distance_of_following_leaves_out_the_start_and_goals_that_lead_the_
         assert Following(Point((0, 1, 2)), goal, weight).distance(y) == 2.0
 
 
+def test_axes_of_following_weigh_each_axis_and_leave_one_free():
+    y, goal = np.random.default_rng(3).normal(size=(2, 5, 3))
+    term = Following(Point((0, 1, 2)), goal, np.linspace(1.0, 2.0, 5), axes=(2.0, 0.0, 0.5))
+    squares = (y - goal) ** 2 @ [2.0, 0.0, 0.5]
+    assert term.value(y) == pytest.approx(0.5 * np.linspace(1.0, 2.0, 5) @ squares)
+    slope = [differences(lambda p, k=k: total(term, y, p, k), y[k : k + 1])[0] for k in range(5)]
+    assert term.gradient(y) == pytest.approx(np.array(slope), abs=1e-5)
+    assert term.hessian(y) == pytest.approx(differences(term.gradient, y), abs=1e-5)
+    along = np.linalg.norm((y - goal)[1:, [0, 2]], axis=1)
+    assert term.distance(y) == pytest.approx(along.max())
+    goals = term.goals_of(y)
+    assert np.array_equal(goals[:, 1], y[:, 1]) and np.array_equal(goals[:, ::2], goal[:, ::2])
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [
+        (lambda: Following(LASER, np.zeros((3, 3)), axes=(0, 0, 0)), "not all 0. Got"),
+        (lambda: Following(LASER, np.zeros((3, 3)), axes=(1, -1, 0)), "none negative"),
+        (lambda: Following(LASER, np.zeros((3, 3)), axes=(1, 1)), "along x, y and z"),
         (lambda: Following(LASER, np.zeros((3, 3)), -1.0), "weight must not be negative. Got: -1"),
         (
             lambda: Following(LASER, np.zeros((3, 3)), tolerance=np.nan),

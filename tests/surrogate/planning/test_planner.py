@@ -1,16 +1,20 @@
 """Plans: in balance, optimal, within limits, round obstacles, and honest when they fail."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from sofa_softctl.base.deadline import deadline
+from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.qp.problem import no_solution
 from sofa_softctl.qp.solvers import SPARSE, register
 from sofa_softctl.status import Status
 from sofa_softctl.surrogate.costs.costs import Effort, Following, Laser, Point, Smoothness
 from sofa_softctl.surrogate.costs.obstacles import HalfSpace, Obstacle, Sphere
 from sofa_softctl.surrogate.costs.step import simulate
+from sofa_softctl.surrogate.planning.outcome import TIMED_OUT, limits_reached
 from sofa_softctl.surrogate.planning.planner import check_limits, plan
 from sofa_softctl.surrogate.program.linearization import approximate
 from sofa_softctl.surrogate.program.settings import Settings
@@ -274,6 +278,31 @@ def test_goals_out_of_reach_give_the_nearest_plan_and_say_so(problem):
     assert found.a == pytest.approx(near.a, abs=1e-4)
 
 
+def test_goals_off_along_a_free_axis_are_reached(problem):
+    term = problem.outputs[0]
+    off = replace(term, goal=term.goal + [0.0, 0.0, 0.2], axes=(1.0, 1.0, 0.0))
+    found, near = plan(replace(problem, outputs=(off,))), plan(problem)
+    assert found.status is Status.SOLVED and found.miss < term.tolerance
+    assert found.a == pytest.approx(near.a, abs=1e-4)
+
+
+def test_limits_are_named_where_they_hold_the_plan_back(problem):
+    """At the rate in few of many steps, at u_max where the goal is missed: one is the cause."""
+    problem = replace(problem, limits=Limits(u_max=1.0, rate=1.0))
+    u, a = np.full((K - 1, 2), 0.5), np.full((K, 2), 0.5)
+    u[-1, 0] = 1.0
+    u[0] -= 0.025
+    missed = np.arange(K) == K - 1
+    told = limits_reached(problem, a, u, missed)
+    assert "u_max = 1 (line 1, in 1 of 39 steps)" in told
+    assert "rate" in told  # a change of 0.5 to u_max in the last step, where the goal is missed
+    u[-30:, 0] = np.linspace(0.5, 1.0, 30)  # slower than the rate
+    assert "rate" not in limits_reached(problem, a, u, missed)
+    assert "No limit of inputs" in limits_reached(problem, a, u)
+    u[5:20, 1] = 1.0
+    assert "u_max = 1 (line 1, 2, in 16 of 39 steps)" in limits_reached(problem, a, u)
+
+
 def test_far_goals_within_the_plane_converge_too(problem):
     """Errors of 0.2 at the optimum, where Gauss-Newton alone takes hundreds of iterations."""
     term = problem.outputs[0]
@@ -297,6 +326,36 @@ def test_rest_that_limits_forbid_is_a_contradiction(problem):
     found = plan(fast)
     assert found.status is Status.INFEASIBLE
     assert "Do not execute it" in found.message
+
+
+def test_a_plan_ends_at_its_deadline_with_the_best_so_far(problem):
+    """Before the first iteration it is the start; later, what the iterations reached."""
+
+    def wait(iteration):
+        if len(iterations) == 2:
+            time.sleep(0.6)  # longer than the deadline
+        iterations.append(iteration)
+
+    first, iterations = plan(problem, settings=Settings(iterations=3)), []
+    with deadline(-1.0):
+        start = plan(problem)
+    with deadline(0.5):
+        found = plan(problem, progress=wait)
+    for ended in (start, found):
+        assert ended.status is Status.NOT_CONVERGED and ended.timed_out
+        assert TIMED_OUT in ended.message
+    assert start.iterations == 0 and 1 <= found.iterations <= 3
+    assert found.iterations < 3 or np.array_equal(found.u, first.u)
+    assert not plan(problem).timed_out
+
+
+def test_a_deadline_in_a_refinement_keeps_the_plan_before(problem):
+    def refine():
+        raise TimeLimitError
+
+    found, first = plan(problem, refine=refine, rounds=2), plan(problem)
+    assert found.timed_out and found.status is Status.NOT_CONVERGED
+    assert np.array_equal(found.u, first.u)
 
 
 def test_a_plan_that_is_cut_short_says_so(problem):
