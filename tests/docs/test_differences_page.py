@@ -33,7 +33,7 @@ def test_every_use_of_the_variable_is_in_the_table():
         "intersection": "`MinProximityIntersection`",
         "young_modulus": "`YoungModulusActuator`",
         "contact": "`SphereCollisionModel` on bodies",
-        "imposed": "a `valueIndex` without a value",
+        "constraint": "a `valueIndex` without a value",
         "rest_shape": "a `polynomialStiffness` or",
         "tetrahedron_hyperelasticity": "`ParameterSet` that is too short",
         "position": "`PositionConstraint` with valueType displacement",

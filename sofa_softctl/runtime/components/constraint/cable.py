@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from sofa_softctl.runtime.behavior.constraint import imposed_value, read_limit
 from sofa_softctl.runtime.behavior.roles import Cable
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value, read_limit
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals, UInt, Vectors
 from sofa_softctl.runtime.core.link import LinkType

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import only_watches, read_limit
+from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint, only_watches, read_limit
 from sofa_softctl.runtime.core.data.types import Choice, Int, Real
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import (
+from sofa_softctl.runtime.behavior.constraint import (
+    LagrangianConstraint,
     imposed_value,
     only_watches,
     read_limit,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from sofa_softctl.runtime.behavior.constraint import imposed_value, read_limit
 from sofa_softctl.runtime.behavior.roles import Cavity
-from sofa_softctl.runtime.components.constraint.imposed import imposed_value, read_limit
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Real, Reals, UInt
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects

@@ -9,8 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
-from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import read_limit
+from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint, read_limit
 from sofa_softctl.runtime.core.data.types import Bool, Deriv, Integers, Real, Reals
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain

@@ -7,8 +7,7 @@ import math
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
-from sofa_softctl.runtime.components.constraint.imposed import read_limit
+from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint, read_limit
 from sofa_softctl.runtime.components.radii import radii_for
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Elements, Real, Reals, Vectors
