@@ -20,10 +20,10 @@ from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.planning.planner import Plan
 from sofa_softctl.surrogate.program.transcription import PlanningProblem
 
-_START_FRACTION = 0.5  # of each coordinate's upper limit, in turn, at further starts
+_COORDINATE_TOLERANCE = 1e-6  # of a step that ends the search
 _STEPS_MAX = 15  # from each start
 _STEP_FRACTION_MIN = 0.1  # of a Gauss-Newton step, which is halved while it leads farther away
-_GAIN_MIN = 0.1  # of the tolerance, by which a step must come nearer for another one
+_GAIN_MIN = 0.05  # of the distance to the goal's tolerance, by which each step must come nearer
 
 
 def check_reach(robot: PlannedRobot, problem: PlanningProblem, guess: Plan | None = None) -> None:
@@ -61,7 +61,7 @@ def _check_goal(goal: _Goal, problem: PlanningProblem, starts: list[np.ndarray])
         low, high = (limits.max(axis=0) for limits in problem.input_bounds)
     nearest, distance_min = np.full(3, np.nan), np.inf
     goal.solve(problem.a_first)  # the nearest to rest, from which all others continue
-    for start in (*starts, *(_START_FRACTION * np.diag(high))):
+    for start in (*starts, 0.5 * (low + high)):
         for position, distance in goal.approach(np.clip(start, low, high), low, high):
             if distance <= goal.tolerance:
                 return
@@ -102,6 +102,8 @@ class _Goal:
             residual = (self.position - position)[self._axes]
             step = lsq_linear(slope[self._axes], residual, (low - a, high - a)).x
             fraction, before = 1.0, distance
+            if np.abs(step).max() <= _COORDINATE_TOLERANCE:
+                return
             while fraction >= _STEP_FRACTION_MIN:
                 next_a = np.clip(a + fraction * step, low, high)
                 position, slope = self.solve(next_a)
@@ -109,7 +111,7 @@ class _Goal:
                 if distance < before:
                     break
                 fraction *= 0.5
-            if not distance < before - _GAIN_MIN * self.tolerance:
+            if not before - distance > _GAIN_MIN * (before - self.tolerance):
                 break
             a = next_a
         yield position, distance

@@ -193,9 +193,11 @@ def prepare_scene(
                 make, layout, instants, task_parameters, lambda: start_outputs(robot)
             )
             problem = robot.problem(planned_task, instants)
-            rehearsal = robot.model.prepare(problem)
+            rehearsal = None if problem.obstacles else robot.model.prepare(problem)
             if not closest:
                 check_reach(robot, problem, rehearsal)
+            if problem.obstacles:  # whose detours take seconds on the affine map too
+                rehearsal = robot.model.prepare(problem)
         if rehearsal is not None:
             count = 0 if executor is None else executor.count
             estimate = robot.model.estimate(rehearsal.a, count)
