@@ -187,6 +187,7 @@ class ExactMap:
         hessians = np.empty((len(points), self.dimension, self.dimension))
         layout, at = self.layout, None
         for k, (u, w) in enumerate(zip(points, weights, strict=True)):
+            check_time()
             at = self._equilibria.get(u.tobytes()) or self.map(u, at)
             by_x = w[layout.position].reshape(-1, 3)
             by_points = w[layout.length.stop :].reshape(-1, 3)

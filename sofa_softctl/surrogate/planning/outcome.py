@@ -62,7 +62,7 @@ def outcome(problem: PlanningProblem, ended: OptimiserResult, tried: int = 0) ->
         *_unreachable_goals(problem, missed),
     ]
     status = Status.worst(finding.status for finding in findings)
-    if not status.ok and (missed or not ended.balanced):
+    if not status.ok and not ended.timed_out and (missed or not ended.balanced):
         trial, instants = ended.trial, _missed_instants(problem, ended.trial)
         findings.append(Finding(status, limits_reached(problem, trial.a, trial.u, instants)))
     notes = (ended.fallback,) if ended.converged else ended.notes
