@@ -14,6 +14,7 @@ from rich.table import Table
 from typing_extensions import override
 
 from sofa_softctl.scene.control import report
+from sofa_softctl.scene.session.displacement import displacement_table
 from sofa_softctl.scene.session.run import Observer, RunSummary
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class Terminal:
         """Print the tables of a run."""
         for controller_summary in summary.controllers.values():
             self.show_report(controller_summary.report(summary.units))
+        if summary.displacements and not summary.controllers:  # nothing else says what it did
+            table = displacement_table(summary.displacements, summary.units)
+            self.show_report(report.Report([table]))
         self.show_report(
             report.Report(lines=[report.Line(text, "doubt") for text, _ in summary.findings])
         )
