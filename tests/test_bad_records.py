@@ -280,7 +280,29 @@ def test_a_record_is_described_and_exported(softctl, scene, tmp_path):
     status, out, err = softctl("record", "export", file, "--to", table)
     assert (status, out) == (0, f"Written: {table}\n")
     assert err == f"{file} is not complete (interrupted): 4 steps.\n"
-    assert table.read_text().startswith("time,body/dofs.position[0].x,")
+    assert table.read_text().startswith("time,body/dofs.position.x,")
+
+
+def test_a_table_has_the_channels_and_steps_that_were_asked_for(softctl, scene, tmp_path):
+    file, table = tmp_path / "run.mcap", tmp_path / "run.csv"
+    softctl("run", scene(PRESS), "--steps", "9", "--quiet", "--record", file)
+    export = ("record", "export", file, "--to", table)
+    softctl(*export, "--every", "2", "--channel", "body/*")
+    assert [row.split(",")[0] for row in table.read_text().split()] == [
+        "time",
+        "0.01",
+        "0.03",
+        "0.04",
+    ]
+    table.unlink()
+    status, _, err = softctl(*export, "--channel", "body/dof.position")
+    assert status == 1 and "The closest is 'body/dofs.position'" in err
+    for wrong in (["--every", "0"], ["--channel", "*", "--stream", "x"]):
+        status, _, err = softctl(*export, *wrong)
+        assert status == 2 and wrong[0] in err
+    status, _, err = softctl(*export[:-1], tmp_path / "run.pvd", "--channel", "*")
+    assert status == 2 and "--channel is for tables and arrays" in err
+    assert not table.exists()
 
 
 # -- as a process --------------------------------------------------------------------------------
