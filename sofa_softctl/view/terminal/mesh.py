@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+
+from sofa_softctl.view.terminal.table import Table, make_console
 
 SIZES = {"mm": 1e-3, "m": 1.0}
 
 
 def show_mesh(name: str, mesh: Any, unit: str | None, findings: list[Any]) -> None:
     """Print a mesh as a table, then its findings."""
-    console = Console()
+    console = make_console()
     console.print(escape(name), style="bold", highlight=False, soft_wrap=True)
     table = Table.grid(padding=(0, 2))
     for label, text in _rows(mesh, unit):
