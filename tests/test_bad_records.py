@@ -305,6 +305,35 @@ def test_a_table_has_the_channels_and_steps_that_were_asked_for(softctl, scene, 
     assert not table.exists()
 
 
+@pytest.mark.parametrize("line", ["raise ValueError('a')", "raise KeyboardInterrupt"])
+def test_a_failed_first_step_leaves_no_record(softctl, scene, tmp_path, line):
+    """The next run needs no --force, and with it an earlier recording stays as it was."""
+    file, path = tmp_path / "run.mcap", scene(line)
+    words = ("run", path, "--steps", "3", "--quiet", "--record", file)
+    path.write_text(path.read_text().replace("self.done == 4", "self.done == 1"))
+    status, _, err = softctl(*words)
+    assert status != 0 and "is kept" not in err
+    assert {path.name for path in tmp_path.iterdir()} <= {"scene.py", "__pycache__"}
+    softctl("run", scene("pass"), *words[2:])
+    before = file.read_bytes()
+    path.write_text(path.read_text().replace("pass", line).replace("done == 4", "done == 1"))
+    assert softctl(*words, "--force")[0] != 0 and file.read_bytes() == before
+
+
+def test_a_partial_file_without_a_step_is_replaced(softctl, scene, tmp_path):
+    """As of a run that was killed in its first step; with a step it is refused."""
+    file = tmp_path / "run.mcap"
+    words = ("run", scene("pass"), "--steps", "3", "--quiet", "--record", file)
+    writer = RecordWriter(file, {})
+    writer.add_channel("x", shape=())
+    killed = writer.path_partial.read_bytes()
+    writer.close(status="stopped: killed")
+    writer.path_partial.write_bytes(killed)
+    assert softctl(*words)[0] == 0 and len(read_record(file).time) == 3
+    file.rename(writer.path_partial)
+    assert "is what an earlier run left" in softctl(*words)[2]
+
+
 # -- as a process --------------------------------------------------------------------------------
 
 

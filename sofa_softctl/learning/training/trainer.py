@@ -171,7 +171,7 @@ def train(
             adapter.episodes.clear()
             _check_finite(model, checkpoint)
             stopped = stop is not None and stop()
-            if checkpoint is not None:
+            if checkpoint is not None and out is not None:
                 values = {"steps": model.num_timesteps, "curve": list(map(astuple, curve))}
                 with defer_interrupts():  # both are of the same iteration
                     save_checkpoint(checkpoint, model, about | values | {"scale": wrapped.scale()})

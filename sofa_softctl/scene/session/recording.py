@@ -101,7 +101,7 @@ class Recorder:
         if self.has_failed:
             return
         self._status = _status_of(error)
-        if not self._writer.failed:  # otherwise its message names the file
+        if not (self._writer.failed or self._writer.is_empty):  # a message names a failed file
             steps = self._writer.step_count
             error.add_note(f"The recording of the {steps} steps before is kept: '{self.path}'.")
 
