@@ -10,12 +10,9 @@ from typing import IO, Self
 
 from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.errors import RecordError
+from sofa_softctl.record.record import read_record
 
 SUFFIX = ".mcap"
-COMPLETE = "complete"
-"""Status of a recording that was closed normally."""
-INTERRUPTED = "interrupted"
-"""Status of a recording of a run that was stopped by Ctrl-C."""
 
 
 class RecordFile:
@@ -119,8 +116,6 @@ class RecordFile:
 
 def _is_empty(partial: Path) -> bool:
     """Return True if a run was killed before the end of its first step."""
-    from sofa_softctl.record.record import read_record
-
     try:
         record = read_record(partial)
     except RecordError:  # another kind of file

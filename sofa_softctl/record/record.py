@@ -44,13 +44,12 @@ from sofa_softctl.base.files import wrong_file
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
-from sofa_softctl.record.file import COMPLETE
+from sofa_softctl.record.status import COMPLETE, TRUNCATED
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
 _FOOTER_SIZE = 29
 """Bytes of the last record of an MCAP file."""
-TRUNCATED = "truncated: the file ends before it was closed"
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, pack
-from sofa_softctl.record.file import COMPLETE, RecordFile
+from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import PROFILE
+from sofa_softctl.record.status import COMPLETE
 
 FLUSH_INTERVAL = 1.0
 """Interval of flushes: a killed run loses at most this much [s of the clock]."""

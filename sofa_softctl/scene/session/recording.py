@@ -9,7 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from sofa_softctl.errors import RecordError, SoftctlError
-from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
+from sofa_softctl.record.file import RecordFile
+from sofa_softctl.record.status import COMPLETE, INTERRUPTED
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.control.channels import DataChannel, channels_of
 from sofa_softctl.scene.control.controller import SceneController

@@ -215,7 +215,7 @@ def run(
             stopped_while_closed = _close(session)
             stopped = stopped or stopped_while_closed
     if stopped:
-        from sofa_softctl.record.file import INTERRUPTED
+        from sofa_softctl.record.status import INTERRUPTED
 
         session.end_recording(INTERRUPTED)
     return _summarise(session, times, histories, displacements, stopped)

@@ -15,8 +15,8 @@ import numpy as np
 from sofa_softctl.base.axes import LEGEND_ENTRIES_MAX, Figure, legend_beside
 from sofa_softctl.base.colors import PALETTE
 from sofa_softctl.errors import RecordError, SoftctlError
-from sofa_softctl.record.file import COMPLETE, INTERRUPTED
 from sofa_softctl.record.record import Record
+from sofa_softctl.record.status import COMPLETE, INTERRUPTED
 from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.session.condition import is_inverted
 from sofa_softctl.scene.session.geometry import Cable, geometry_in
