@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sofa_softctl.bridge.config.robot import RobotConfig
     from sofa_softctl.bridge.course.state import Sample
     from sofa_softctl.bridge.motion import Motion
-    from sofa_softctl.record.status import RecordFile
+    from sofa_softctl.record.file import RecordFile
     from sofa_softctl.record.writer import RecordWriter
     from sofa_softctl.view.terminal.run import Terminal
 
@@ -71,8 +71,8 @@ def play(
     """
     from sofa_softctl.bridge.motion import check_motion, motion_of
     from sofa_softctl.cli.files import check_name, check_outputs
+    from sofa_softctl.record.file import RecordFile, check_suffix
     from sofa_softctl.record.record import read_record
-    from sofa_softctl.record.status import RecordFile, check_suffix
     from sofa_softctl.units import Units
     from sofa_softctl.view.terminal.run import Terminal
     from sofa_softctl.view.words import prefix_output
