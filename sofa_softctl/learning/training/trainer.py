@@ -90,8 +90,10 @@ def check_extra() -> None:
     try:
         import stable_baselines3
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise SoftctlError(
-            f'Training needs the extra [rl] ({error}): pip install "sofa-softctl[rl]". The build '
+            f"Training needs the extra [rl] ({error}): {install_command('rl')}. The build "
             "of PyTorch for CPUs is a tenth of the usual one: see docs/how-to/learn-a-policy.md."
         ) from error
     del stable_baselines3

@@ -7,10 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.bridge.config.fit import limits_text
 from sofa_softctl.view.terminal.table import Table, make_console
-
-EXTRA = "pip install 'sofa-softctl[hardware]', for ROS [ros]"
 
 
 def show_devices(devices: list[Any]) -> None:
@@ -29,7 +28,8 @@ def show_devices(devices: list[Any]) -> None:
         console.print(table)
         if device.missing:
             names = ", ".join(device.missing)
-            console.print(f"  [yellow]not installed: {escape(names)}[/]; {escape(EXTRA)}")
+            command = f"{install_command('hardware')}, for ROS [ros]"
+            console.print(f"  [yellow]not installed: {escape(names)}[/]; {escape(command)}")
         console.print()
 
 
