@@ -24,6 +24,7 @@ from rich.table import Table
 from benchmarks.command import command_app
 from sofa_softctl.base.executors.cluster import ClusterExecutor
 from sofa_softctl.base.executors.cluster_client import connect_client
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.batch.execution.driver import Progress, run_study
 from sofa_softctl.batch.study.file import parse_study
 from sofa_softctl.batch.study.study import Study
@@ -160,7 +161,7 @@ def _address(file: Path, process: subprocess.Popen[bytes]) -> str:
         with suppress(FileNotFoundError, ValueError):  # it is not there yet, or not complete
             return str(json.loads(file.read_text())["address"])
     raise ClusterError(
-        "No Dask scheduler can be started. Is Dask installed? pip install 'sofa-softctl[cluster]'."
+        f"No Dask scheduler can be started. Is Dask installed? {install_command('cluster')}."
     )
 
 

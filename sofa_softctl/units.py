@@ -46,7 +46,7 @@ class Units:
         Raises:
             SceneError: The text is not a unit of length, one of mass and one of time.
         """
-        names = [name.strip() for name in text.split(",")]
+        names = [name.strip() for name in str(text).split(",")]
         tables = (LENGTHS, MASSES, TIMES)
         if len(names) != 3 or any(n not in t for n, t in zip(names, tables, strict=True)):
             raise SceneError(

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from sofa_softctl.base.extras import install_command
+
 SCENE = """
 from pathlib import Path
 import Sofa.Core
@@ -217,8 +219,8 @@ sys.argv[1:] = {words!r}
 from sofa_softctl.cli.app import main
 main()
 """
-VIEW = 'pip install "sofa-softctl[view]"'
-CASADI = "Optimal control problems need CasADi: pip install 'sofa-softctl[library]'"
+VIEW = install_command("view")
+CASADI = f"Optimal control problems need CasADi: {install_command('library')}"
 FFMPEG = "Movies in .mp4 need ffmpeg, and none works"
 
 

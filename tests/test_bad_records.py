@@ -280,7 +280,58 @@ def test_a_record_is_described_and_exported(softctl, scene, tmp_path):
     status, out, err = softctl("record", "export", file, "--to", table)
     assert (status, out) == (0, f"Written: {table}\n")
     assert err == f"{file} is not complete (interrupted): 4 steps.\n"
-    assert table.read_text().startswith("time,body/dofs.position[0].x,")
+    assert table.read_text().startswith("time,body/dofs.position.x,")
+
+
+def test_a_table_has_the_channels_and_steps_that_were_asked_for(softctl, scene, tmp_path):
+    file, table = tmp_path / "run.mcap", tmp_path / "run.csv"
+    softctl("run", scene(PRESS), "--steps", "9", "--quiet", "--record", file)
+    export = ("record", "export", file, "--to", table)
+    softctl(*export, "--every", "2", "--channel", "body/*")
+    assert [row.split(",")[0] for row in table.read_text().split()] == [
+        "time",
+        "0.01",
+        "0.03",
+        "0.04",
+    ]
+    table.unlink()
+    status, _, err = softctl(*export, "--channel", "body/dof.position")
+    assert status == 1 and "The closest is 'body/dofs.position'" in err
+    for wrong in (["--every", "0"], ["--channel", "*", "--stream", "x"]):
+        status, _, err = softctl(*export, *wrong)
+        assert status == 2 and wrong[0] in err
+    status, _, err = softctl(*export[:-1], tmp_path / "run.pvd", "--channel", "*")
+    assert status == 2 and "--channel is for tables and arrays" in err
+    assert not table.exists()
+
+
+@pytest.mark.parametrize("line", ["raise ValueError('a')", "raise KeyboardInterrupt"])
+def test_a_failed_first_step_leaves_no_record(softctl, scene, tmp_path, line):
+    """The next run needs no --force, and with it an earlier recording stays as it was."""
+    file, path = tmp_path / "run.mcap", scene(line)
+    words = ("run", path, "--steps", "3", "--quiet", "--record", file)
+    path.write_text(path.read_text().replace("self.done == 4", "self.done == 1"))
+    status, _, err = softctl(*words)
+    assert status != 0 and "is kept" not in err
+    assert {path.name for path in tmp_path.iterdir()} <= {"scene.py", "__pycache__"}
+    softctl("run", scene("pass"), *words[2:])
+    before = file.read_bytes()
+    path.write_text(path.read_text().replace("pass", line).replace("done == 4", "done == 1"))
+    assert softctl(*words, "--force")[0] != 0 and file.read_bytes() == before
+
+
+def test_a_partial_file_without_a_step_is_replaced(softctl, scene, tmp_path):
+    """As of a run that was killed in its first step; with a step it is refused."""
+    file = tmp_path / "run.mcap"
+    words = ("run", scene("pass"), "--steps", "3", "--quiet", "--record", file)
+    writer = RecordWriter(file, {})
+    writer.add_channel("x", shape=())
+    killed = writer.path_partial.read_bytes()
+    writer.close(status="stopped: killed")
+    writer.path_partial.write_bytes(killed)
+    assert softctl(*words)[0] == 0 and len(read_record(file).time) == 3
+    file.rename(writer.path_partial)
+    assert "is what an earlier run left" in softctl(*words)[2]
 
 
 # -- as a process --------------------------------------------------------------------------------

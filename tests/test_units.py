@@ -36,3 +36,5 @@ def test_other_declarations_are_refused():
         Units.parse("mm, s, kg")
     with pytest.raises(SceneError, match="Got: 'mm'"):
         Units.parse("mm")
+    with pytest.raises(SceneError, match="UNITS must be a length.*Got: '{'length': 'mm'}'"):
+        Units.parse({"length": "mm"})

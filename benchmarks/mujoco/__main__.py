@@ -5,7 +5,7 @@ python -m benchmarks.mujoco coverage      do intervals hold the truth?
 python -m benchmarks.mujoco comparison    time, beside MuJoCo's rollouts
 python -m benchmarks.mujoco write         the records of the tests
 
-Needs MuJoCo: pip install 'sofa-softctl[mujoco]'. Robots are drawn by seeds: arms of three joints,
+Needs MuJoCo: pip install -e '.[mujoco]'. Robots are drawn by seeds: arms of three joints,
 and chains of 4 to 10 links that hang from a cart.
 """
 

@@ -11,6 +11,7 @@ from scipy.optimize import root
 
 from benchmarks.mujoco.mjcf import mjcf
 from benchmarks.mujoco.robots import Robot
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.errors import SimulationError
 from sofa_softctl.identification.mechanism.signals import EquilibriumStart
 from sofa_softctl.identification.model.channel import Channel
@@ -32,7 +33,7 @@ def load() -> ModuleType:
         import mujoco
     except ImportError as error:
         raise SimulationError(
-            "Simulating in MuJoCo needs its package: pip install 'sofa-softctl[mujoco]'."
+            f"Simulating in MuJoCo needs its package: {install_command('mujoco')}."
         ) from error
     return mujoco
 

@@ -156,8 +156,10 @@ def _pyserial() -> Any:
     try:
         import serial
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise DeviceUnavailableError(
-            "the Python package pyserial is not installed: pip install 'sofa-softctl[hardware]'"
+            f"the Python package pyserial is not installed: {install_command('hardware')}"
         ) from error
     return serial
 

@@ -139,6 +139,7 @@ def _show_store(file: Path, as_json: bool) -> None:
 def _show_mesh(file: Path, as_json: bool) -> None:
     from sofa_softctl.runtime.mesh import describe, read_mesh
     from sofa_softctl.runtime.mesh.findings import findings, likely_unit
+    from sofa_softctl.runtime.mesh.quality import measures
     from sofa_softctl.view.terminal.mesh import show_mesh
 
     mesh = describe(read_mesh(file), file)
@@ -147,6 +148,8 @@ def _show_mesh(file: Path, as_json: bool) -> None:
         numbers = asdict(mesh)
         numbers["skin"]["triangles"] = len(mesh.skin.triangles)
         numbers["likely_unit"] = likely_unit(mesh)
+        graded = measures(mesh).items()
+        numbers["quality"] = {name: asdict(m) | {"grade": m.grade} for name, m in graded}
         print_json({"file": str(file), **numbers, "findings": list(map(asdict, wrong))})
     else:
         show_mesh(str(file), mesh, likely_unit(mesh), wrong)

@@ -15,12 +15,16 @@ from sofa_softctl.errors import RecordError, UsageError
 if TYPE_CHECKING:
     from sofa_softctl.record.record import Record
 
+WIDE_TABLE = 500
+"""Columns above which a table of all channels is said to be wide."""
+
 record_app = typer.Typer(help="Recordings of runs and plans.", no_args_is_help=True)
 app.add_typer(record_app, name="record")
 
 
 @record_app.command(
     epilog="Examples:\n\n  softctl record export out/trunk.mcap --to trunk.csv\n\n"
+    "  softctl record export out/trunk.mcap --to trunk.csv --channel 'inverse.*' --every 10\n\n"
     "  softctl record export out/trunk.mcap --to trunk.npz\n\n"
     "  softctl record export out/trunk.mcap --to trunk.pvd --every 10\n\n"
     "  softctl record export out/run.mcap --stream bridge.robot.command --to commands.csv"
@@ -38,13 +42,20 @@ def export(
         list[str] | None,
         typer.Option(metavar="NAME", help="Export a stream instead of the steps; may be repeated."),
     ] = None,
+    channel: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="Export these channels only, such as 'inverse.*'; may be repeated.",
+        ),
+    ] = None,
     every: Annotated[
-        int, typer.Option(min=1, metavar="N", help="ParaView: every N-th step, and the last one.")
+        int, typer.Option(min=1, metavar="N", help="Export every N-th step, and the last one.")
     ] = 1,
 ) -> None:
     """Write a recording for other programs: tables, arrays, or meshes for ParaView."""
     from sofa_softctl.base.files import check_writable
-    from sofa_softctl.record.export import export_csv, export_npz, export_streams
+    from sofa_softctl.record.export import export_csv, export_npz, export_streams, select
     from sofa_softctl.record.record import read_record
 
     writers: dict[str, Callable[[Record, Path], None]] = {
@@ -55,19 +66,38 @@ def export(
     write = writers.get(to.suffix.lower())
     if write is None:
         raise RecordError(f"--to: expected FILE.csv, FILE.npz or FILE.pvd. Got: '{to}'.")
-    if every > 1 and to.suffix.lower() != ".pvd":
-        raise UsageError("--every is for FILE.pvd: tables and arrays have all steps.")
+    if channel and to.suffix.lower() == ".pvd":
+        raise UsageError("--channel is for tables and arrays: FILE.pvd has meshes and stresses.")
+    if channel and stream:
+        raise UsageError(
+            "Give either --channel, for the steps, or --stream, whose rows are others."
+        )
     check_writable(to)
     recording = read_record(record)
+    chosen = recording
+    if to.suffix.lower() != ".pvd":
+        chosen = select(recording, channel or (), every)
     if stream and write is export_csv:
-        export_streams(recording, stream, to)
+        export_streams(chosen, stream, to)
+    elif write is export_csv and channel and not chosen.channels:
+        raise UsageError(
+            f"--channel matches the streams {', '.join(chosen.streams)} only: give --stream NAME."
+        )
     else:
-        write(recording, to)
+        write(chosen, to)
     if not recording.complete:
         typer.echo(
             f"{record} is not complete ({recording.status}): {len(recording.time)} steps.", err=True
         )
-    if recording.streams and not stream and write is export_csv:
+    if channel and len(recording.channels) == len(chosen.channels) > 1:
+        typer.echo(f"--channel matches all {len(chosen.channels)} channels.")
+    columns = sum(values[0].size for values in chosen.channels.values() if len(values))
+    if not channel and not stream and write is export_csv and columns > WIDE_TABLE:
+        typer.echo(
+            f"It has {columns} columns of {len(chosen.time)} rows: --channel PATTERN takes some of "
+            "them, such as 'inverse.*', and --every N fewer rows."
+        )
+    if recording.streams and not stream and not channel and write is export_csv:
         names = ", ".join(recording.streams)
         typer.echo(f"Not in it are the streams, whose rows have times of their own: {names}.")
     typer.echo(f"Written: {to}")

@@ -95,8 +95,9 @@ def train(
 ) -> None:
     """Train a policy by proximal policy optimisation, and score it.
 
-    A policy that was trained on a surrogate is scored again on the exact model. Ctrl-C and kills
-    lose at most the current iteration: continue with --resume.
+    A policy that was trained on a surrogate is scored again on the exact model. The policy is
+    written after each iteration: Ctrl-C and kills lose at most the current one; continue with
+    --resume.
     """
     from sofa_softctl.learning.policy.policy import check_suffix
     from sofa_softctl.learning.training.checkpoint import checkpoint_of
@@ -115,7 +116,7 @@ def train(
     settings = _settings(maker, steps, seed, envs, workers, named_numbers("--setting", setting))
     show.prepare(maker)
     with (
-        note_stop(lambda: _kept_results(checkpoint_of(policy))),
+        note_stop(lambda: _kept_results(policy)),
         show.training(settings.steps) as progress,
     ):
         result = _train(maker, settings, workers, policy, resume, progress)
@@ -140,11 +141,16 @@ def train(
         show.gap(scores)
 
 
-def _kept_results(checkpoint: Path) -> str:
+def _kept_results(policy: Path) -> str:
     """Return a text on the files of a stopped training."""
-    if checkpoint.exists():
-        return f"'{checkpoint}' has the iterations until now: go on with --resume."
-    return "Nothing was written: a checkpoint comes at the end of each iteration."
+    from sofa_softctl.learning.training.checkpoint import checkpoint_of
+
+    if not policy.exists():
+        return "Nothing was written: the training had not begun."
+    text = f"'{policy}' is the policy until now, for softctl score"
+    if checkpoint_of(policy).exists():
+        return f"{text}: go on with --resume."
+    return f"{text}, before the end of the first iteration: begin again with --force."
 
 
 def maker_from(

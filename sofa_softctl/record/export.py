@@ -8,22 +8,25 @@ import math
 import os
 import zipfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sofa_softctl.base.files import replace_atomically
-from sofa_softctl.base.suggestions import did_you_mean
+from sofa_softctl.base.suggestions import did_you_mean, nearest_names
 from sofa_softctl.errors import RecordError
-from sofa_softctl.record.record import Record, RecordStream, column_names
+from sofa_softctl.record.record import Record, RecordStream
 from sofa_softctl.units import QUANTITIES, of_columns
 
 
 def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
     """Write a recording as a table: a row for each step, a column for each number.
 
-    The first column is `time`; the others are named like `trunk/tip/dofs.position[0].x [mm]`, with
-    their units. Numbers are exact.
+    The first column is `time`; the others are named like `trunk/tip/dofs.position[0].x [mm]` or
+    `inverse.effort.long_up [mN]`, with their units. Numbers are exact.
 
     Args:
         record: The recording.
@@ -31,7 +34,7 @@ def export_csv(record: Record, path: str | os.PathLike[str]) -> None:
     """
     names, columns = [_with_unit("time", _time_unit(record))], [record.time.tolist()]
     for name, values in record.channels.items():
-        names += _heads(name, values, record.units[name])
+        names += _heads(record, name, values, record.units[name])
         columns += _columns(values)
     _write_table(path, names, columns)
 
@@ -58,16 +61,63 @@ def export_streams(record: Record, names: Sequence[str], path: str | os.PathLike
     heads = [_with_unit("time", _time_unit(record)), "clock [s]"]
     columns = [first.time.tolist(), first.clock.tolist()]
     for name, stream in streams.items():
-        heads += _heads(name, stream.values, stream.unit)
+        heads += _heads(record, name, stream.values, stream.unit)
         columns += _columns(stream.values)
     _write_table(path, heads, columns)
 
 
-def _heads(name: str, values: np.ndarray, unit: str) -> list[str]:
+def select(record: Record, patterns: Sequence[str] = (), interval: int = 1) -> Record:
+    """Return the recording with some of its channels, streams and steps.
+
+    Args:
+        record: The recording.
+        patterns: Names of channels and streams, in which `*` is any text; () for all.
+        interval: Steps, or rows of a stream, from one row to the next; the last one is always kept.
+
+    Raises:
+        RecordError: A pattern matches nothing.
+    """
+    names = [*record.channels, *record.streams]
+    chosen = [name for name in names if not patterns or any(fnmatchcase(name, p) for p in patterns)]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            closest = " or ".join(map(repr, nearest_names(pattern.strip("*"), names, 1, 0.0)))
+            raise RecordError(
+                f"The recording has no channel '{pattern}'. The closest is {closest or 'none'}. "
+                "`softctl info FILE.mcap` lists all; * stands for any text, as in 'inverse.*'."
+            )
+    rows = _rows(record.time, interval)
+    return replace(
+        record,
+        time=record.time[rows],
+        channels={name: x[rows] for name, x in record.channels.items() if name in chosen},
+        streams={
+            name: _thin(stream, interval)
+            for name, stream in record.streams.items()
+            if name in chosen
+        },
+    )
+
+
+def _rows(time: np.ndarray, interval: int) -> Any:
+    """Return the indices of every `interval`-th row and of the last one."""
+    if interval == 1:
+        return slice(None)
+    return np.unique(np.append(np.arange(0, len(time), interval), np.arange(len(time))[-1:]))
+
+
+def _thin(stream: RecordStream, interval: int) -> RecordStream:
+    rows = _rows(stream.clock, interval)
+    return replace(
+        stream, time=stream.time[rows], clock=stream.clock[rows], values=stream.values[rows]
+    )
+
+
+def _heads(record: Record, name: str, values: np.ndarray, unit: str) -> list[str]:
     """Return the names of a channel's columns, with units."""
-    names = column_names(name, values.shape[1:])
+    names = record.columns_of(name, values.shape[1:])
     if len(names) > 1 and values.shape[-1] == 7:  # a position and a quaternion, without unit
-        return [_with_unit(column, "" if "].q" in column else unit) for column in names]
+        return [_with_unit(name, "" if k % 7 > 2 else unit) for k, name in enumerate(names)]
     return list(map(_with_unit, names, of_columns(unit, len(names))))
 
 

@@ -10,12 +10,9 @@ from typing import IO, Self
 
 from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.errors import RecordError
+from sofa_softctl.record.record import read_record
 
 SUFFIX = ".mcap"
-COMPLETE = "complete"
-"""Status of a recording that was closed normally."""
-INTERRUPTED = "interrupted"
-"""Status of a recording of a run that was stopped by Ctrl-C."""
 
 
 class RecordFile:
@@ -55,6 +52,12 @@ class RecordFile:
             os.fsync(self.stream.fileno())
             os.replace(self._partial, self._path_absolute)  # still locked against other runs
         self.stream.close()
+
+    def discard(self) -> None:
+        """Delete the partial file and release it, if it is not released already."""
+        if not self.stream.closed:
+            self._partial.unlink(missing_ok=True)
+            self.release()
 
     def release(self) -> None:
         """Unlock the partial file and delete it if it is empty. A second call does nothing."""
@@ -101,13 +104,23 @@ class RecordFile:
                 f"'{self.path}' exists already, and would be replaced. Choose another name, or "
                 "give --force."
             )
-        if size := os.fstat(self.stream.fileno()).st_size:
+        size = os.fstat(self.stream.fileno()).st_size
+        if size and not _is_empty(self.path_partial):
             return (
                 f"'{self.path_partial}' is what an earlier run left that did not end "
                 f"({size} bytes), and would be replaced. 'softctl info' says what is in "
                 "it. Rename it, choose another name, or give --force."
             )
         return ""
+
+
+def _is_empty(partial: Path) -> bool:
+    """Return True if a run was killed before the end of its first step."""
+    try:
+        record = read_record(partial)
+    except RecordError:  # another kind of file
+        return False
+    return not len(record.time) and not any(len(s.clock) for s in record.streams.values())
 
 
 def check_suffix(path: Path) -> None:

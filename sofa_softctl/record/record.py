@@ -20,7 +20,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Any
 from zlib import crc32
 
 import numpy as np
@@ -44,13 +44,12 @@ from sofa_softctl.base.files import wrong_file
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, unpack
-from sofa_softctl.record.file import COMPLETE
+from sofa_softctl.record.status import COMPLETE, TRUNCATED
 
 PROFILE = "softctl"
 """Profile in MCAP's header."""
 _FOOTER_SIZE = 29
 """Bytes of the last record of an MCAP file."""
-TRUNCATED = "truncated: the file ends before it was closed"
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,60 @@ class Record:
     attachments: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
     """Constant arrays, by the attachment's name and their own; see `scene.geometry`."""
 
+    def columns_of(self, channel: str, shape: tuple[int, ...]) -> list[str]:
+        """Return the names of a channel's numbers: `inverse.effort.left`, `tip/dofs.position.x`.
+
+        Names of actuators, effectors and parameters are in place of the first index; a single row
+        needs none.
+
+        Args:
+            channel: Name of a channel or stream.
+            shape: Shape of its value at an instant.
+        """
+        names = column_names(channel, shape)
+        rows = self.names_of(channel, shape[0]) if shape else []
+        if not rows and shape[:1] != (1,):
+            return names
+        starts = [f"{channel}.{row}" for row in rows] or [channel]
+        per_row = len(names) // len(starts)
+        return [
+            starts[k // per_row] + name.removeprefix(f"{channel}[{k // per_row}]")
+            for k, name in enumerate(names)
+        ]
+
+    def names_of(self, channel: str, count: int) -> list[str]:
+        """Return the names of a channel's actuators, effectors or parameters, or [] if unknown.
+
+        Args:
+            channel: Name of a channel or stream, such as `inverse.effort`.
+            count: Number of its values, or of its points.
+        """
+        owner, _, data = channel.rpartition(".")
+        kind = next((kind for kind, listed in DATA_BY_KIND.items() if data in listed), "")
+        try:
+            listed = json.loads(self.metadata.get(f"{owner}.{kind}", "[]"))
+        except ValueError:  # text of another controller
+            return []
+        if not isinstance(listed, list) or len(listed) != count:
+            return []
+        names = _nodes_of(listed) if kind == "effectors" else list(map(str, listed))
+        return names if len({*names}) == count else []
+
+
+def _nodes_of(effectors: list[Any]) -> list[str]:
+    """Return the shortest distinct ends of the paths of the effectors' nodes.
+
+    Args:
+        effectors: Paths of the components of each effector.
+    """
+    nodes = [str(paths[0]).strip("/").split("/")[:-1] for paths in effectors if paths]
+    names = ["/".join(node) for node in nodes]
+    for depth in range(1, max(map(len, nodes), default=1)):
+        ends = ["/".join(node[-depth:]) for node in nodes]
+        if len(set(ends)) == len(ends):
+            return ends
+    return names
+
 
 def read_record(path: str | os.PathLike[str]) -> Record:
     """Read a recording; from a damaged or truncated file, the steps that can be read.
@@ -115,6 +168,12 @@ def column_names(name: str, shape: tuple[int, ...]) -> list[str]:
     return [name + "".join(f"[{i}]" for i in index) for index in np.ndindex(*shape)]
 
 
+DATA_BY_KIND = {
+    "actuators": ("effort", "displacement", "action", "command", "measured", "age", "tension"),
+    "effectors": ("goal", "tip", "error"),
+    "parameters": ("parameters", "half_width"),
+}
+"""Data of controllers with a number or point for each name that `about` lists under a kind."""
 _COMPONENTS = {3: ("x", "y", "z"), 7: ("x", "y", "z", "qx", "qy", "qz", "qw")}
 
 

@@ -17,8 +17,9 @@ from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, pack
-from sofa_softctl.record.file import COMPLETE, RecordFile
+from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import PROFILE
+from sofa_softctl.record.status import COMPLETE
 
 FLUSH_INTERVAL = 1.0
 """Interval of flushes: a killed run loses at most this much [s of the clock]."""
@@ -66,6 +67,8 @@ class RecordWriter:
         """Steps that were passed to the system: a killed process does not lose them."""
         self.failed = False
         """Whether writing failed; the partial file has the saved steps."""
+        self.is_empty = True
+        """Whether there is neither a step nor a row of a stream."""
         self.attached: set[str] = set()
         """Names of the attachments."""
         self._channels: dict[str, tuple[int, tuple[int, ...] | None, bytes]] = {}
@@ -179,6 +182,7 @@ class RecordWriter:
             self._writer.add_message(channel, stamp, begin + data, stamp, self.step_count)
             self._waiting += len(data)
         self.step_count += 1
+        self.is_empty = False
         self._time = time
         self._flush_if_due()
 
@@ -224,6 +228,7 @@ class RecordWriter:
         stamps = zip(_stamps(time), messages, _stamps(clock), strict=True)
         for stamp, message, published in stamps:
             self._writer.add_message(channel, stamp, message, published)
+        self.is_empty = False
         self._waiting += sum(map(len, messages))
         self._flush_if_due()
 
@@ -234,10 +239,14 @@ class RecordWriter:
     def close(self, *, status: str = COMPLETE) -> None:
         """Finish and rename the file. A second call, or a call after a full disk, does nothing.
 
+        A recording that is not complete and empty leaves no file, and an earlier one as it was.
+
         Args:
             status: End of the run; any other text than "complete" marks the recording incomplete.
         """
-        if self._finish(status):
+        if status != COMPLETE and self.is_empty:
+            self.file.discard()
+        elif self._finish(status):
             self.file.finish()
 
     def __enter__(self) -> Self:
@@ -248,7 +257,10 @@ class RecordWriter:
             self.close()
         else:
             with contextlib.suppress(RecordError):  # the error that ended the run matters more
-                self._finish(f"failed: {type(error).__name__}: {error}")
+                if not self.is_empty:
+                    self._finish(f"failed: {type(error).__name__}: {error}")
+            if self.is_empty:
+                self.file.discard()
             self.file.release()
 
     def _encode(self, name: str, value: np.ndarray | str) -> tuple[int, bytes]:

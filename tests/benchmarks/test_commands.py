@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import typer
 
+from sofa_softctl.base.extras import install_command
 from tests.docs.pages import PAGES, ROOT
 from tests.support.benchmark_commands import FOLDER, app_of, module_of
 from tests.test_bad_files import CONTENTS
@@ -141,7 +142,7 @@ def test_a_missing_extra_is_named(place):
         check=False,
     )
     assert done.returncode == 1
-    needed = "Error: Optimal control problems need CasADi: pip install 'sofa-softctl[library]'"
+    needed = f"Error: Optimal control problems need CasADi: {install_command('library')}"
     assert done.stderr.startswith(needed) and "Traceback" not in done.stderr
 
 

@@ -54,6 +54,22 @@ def test_the_version_is_that_of_the_package(softctl):
     assert softctl("--version") == f"softctl {version('sofa-softctl')}\n"
 
 
+def test_a_run_without_a_controller_shows_how_far_the_body_moved(softctl, tmp_path):
+    path = tmp_path / "drop.py"
+    path.write_text(
+        'UNITS = "mm, g, s"\n'
+        "def createScene(root):\n"
+        "    root.gravity = [0.0, 0.0, -9810.0]\n"
+        '    root.addObject("EulerImplicitSolver")\n'
+        '    root.addObject("CGLinearSolver")\n'
+        '    root.addObject("MechanicalObject", name="ball", position=[[0, 0, 0]])\n'
+        '    root.addObject("UniformMass", totalMass=1.0)\n'
+    )
+    out = softctl("run", path, "--steps", 2)  # 3 g dt^2, as implicit Euler has it
+    assert "Moved from the start to the end [mm]" in out
+    assert re.search(r"│ ball +│ +2.943 │ +0 │ +0 │ -2.943 │ +2.943 │", out)
+
+
 def test_a_run_says_which_backend_first_and_how_it_went_last(softctl, scene):
     lines = softctl("run", scene, "--steps", 2).splitlines()
     assert re.match(r"Backend: embedded runtime \(semantics of SOFA v25\.06", lines[0])

@@ -17,6 +17,7 @@ from sofa_softctl import Session
 from sofa_softctl.cli.app import main
 from sofa_softctl.runtime.mesh import describe, read_mesh
 from sofa_softctl.runtime.mesh.findings import findings
+from sofa_softctl.runtime.mesh.quality import LIMITS
 from tests.conftest import box_of_tetrahedra
 from tests.docs.pages import DOCS, blocks, text
 
@@ -132,6 +133,20 @@ def test_pyvista_shows_the_quality_and_what_is_outside(folder):
     assert names["quality"]["aspect_ratio"].max() == pytest.approx(shapes.aspect_ratio[1])
     assert (folder / "finger.png").stat().st_size > 1000
     assert [cell >= 0 for cell in run_in(folder, "find_containing_cell")["cells"]] == [1, 1, 0]
+
+
+def test_the_table_of_quality_has_the_limits_of_the_command():
+    """Numbers of the columns "good" and "bad", row by row."""
+    rows = re.findall(r"^\| (?:dihedral|scaled|aspect|one element).*$", text(PAGE), re.MULTILINE)
+    good, bad = (
+        [float(number) for row in rows for number in re.findall(r"[\d.]+", row.split("|")[k])]
+        for k in (3, 4)
+    )
+    percent = [1.0, 1.0, 1.0, 1.0, 100.0]
+    assert good == pytest.approx(
+        [f * g for f, (g, _) in zip(percent, LIMITS.values(), strict=True)]
+    )
+    assert bad == pytest.approx([f * b for f, (_, b) in zip(percent, LIMITS.values(), strict=True)])
 
 
 ROWS = re.findall(

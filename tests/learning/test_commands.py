@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tiny import policy_for
 
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.cli.app import main
 
 TINY = Path(__file__).parent / "tiny.py"
@@ -89,7 +90,7 @@ def test_what_is_wrong_is_named(softctl, arguments, status, message, tmp_path, m
 def test_training_needs_its_extra(softctl, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
     status, _, err = softctl("train", TINY, "--policy", tmp_path / "p.safetensors")
-    assert status == 1 and 'pip install "sofa-softctl[rl]"' in " ".join(err.split())
+    assert status == 1 and install_command("rl") in " ".join(err.split())
 
 
 @pytest.mark.filterwarnings("default")  # of libraries that we do not write

@@ -104,6 +104,15 @@ def test_damage_is_named(tmp_path, change, message):
         Policy.load(changed(tmp_path, change))
 
 
+@pytest.mark.parametrize("size", [0, 5, 300, -1])
+def test_a_file_that_is_cut_short_is_named(tmp_path, size):
+    path = tmp_path / "p.safetensors"
+    policy().save(path)
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(PolicyError, match="cut short, damaged or another.*train --resume writes"):
+        Policy.load(path)
+
+
 def test_what_it_does_not_fit_is_said():
     one = policy()
     one.check_fits(interface(), "the same")

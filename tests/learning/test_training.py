@@ -12,7 +12,7 @@ pytest.importorskip("stable_baselines3", reason="the extra [rl] is not installed
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
 from sofa_softctl.errors import PolicyError, UsageError, WorkerError  # noqa: E402
-from sofa_softctl.learning import SurrogateEnv, SurrogateVectorEnv  # noqa: E402
+from sofa_softctl.learning import Policy, SurrogateEnv, SurrogateVectorEnv  # noqa: E402
 from sofa_softctl.learning.measuring.scores import score
 from sofa_softctl.learning.training.checkpoint import checkpoint_of  # noqa: E402
 from sofa_softctl.learning.training.settings import Settings
@@ -70,7 +70,7 @@ def test_it_goes_on_from_the_last_checkpoint_after_a_kill(tmp_path):
 
     with pytest.raises(WorkerError):
         run(out, progress=killed)
-    assert not out.exists()
+    assert Policy.load(out).about["steps"] == "1536"
     found = run(out, resume=True)
     assert [point.steps for point in found.curve] == [512, 1024, 1536, 2048]
 
@@ -135,6 +135,43 @@ def test_a_lost_robot_is_counted_and_not_paid_for():
     assert 0.0 < found.curve[0].lost <= 1.0
 
 
+@pytest.mark.parametrize(("step", "decisions"), [(3, 24), (64, 512), (80, 512)])
+def test_ctrl_c_leaves_a_policy_that_can_be_scored(tmp_path, monkeypatch, step, decisions):
+    """64 steps of 8 environments are an iteration; later ones count when they are whole."""
+    out, taken = tmp_path / "lag.safetensors", []
+    step_of = SurrogateVectorEnv.step
+
+    def pressed(vector, actions):
+        taken.append(1)
+        if len(taken) > step:
+            raise KeyboardInterrupt
+        return step_of(vector, actions)
+
+    monkeypatch.setattr(SurrogateVectorEnv, "step", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        run(out)
+    monkeypatch.undo()
+    policy = Policy.load(out)
+    assert policy.about["steps"] == str(decisions)
+    assert math.isfinite(score(SurrogateEnv(Lag()), policy.shares, 2).mean)
+
+
+def test_ctrl_c_in_the_first_iteration_keeps_the_policy_of_an_earlier_training(
+    tmp_path, monkeypatch
+):
+    out = tmp_path / "lag.safetensors"
+    run(out)
+    before = out.read_bytes()
+
+    def pressed(vector, actions):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SurrogateVectorEnv, "step", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        run(out)
+    assert out.read_bytes() == before
+
+
 def test_ctrl_c_does_not_wait_for_answers_that_never_come(tiny, monkeypatch):
     """In a step of environments in processes, some of which have answered."""
     from sofa_softctl.learning.environments.named import maker_of
@@ -176,8 +213,8 @@ def test_a_curve_is_a_table(tmp_path):
     save_curve(tmp_path / "curve.csv", found.curve)
     with (tmp_path / "curve.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["steps"]) for row in rows] == [512, 1024, 1536, 2048]
-    assert math.isnan(float(rows[0]["success"]))
+    assert [int(row["decisions"]) for row in rows] == [512, 1024, 1536, 2048]
+    assert math.isnan(float(rows[0]["success [-]"])) and float(rows[0]["time [s]"]) > 0.0
     from sofa_softctl.view.plots.learning import save_learning_plot
 
     save_learning_plot(tmp_path / "curve.png", found.curve)

@@ -109,7 +109,8 @@ def test_a_motion_is_asked_for_and_written(built, tmp_path):
     assert told["correction"] in ("LINEAR", "TANGENT_QP")
     with open(tmp_path / "m.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
-    assert rows[0] == ["time", "u_0", "x_0", "x_1"] and len(rows) == 12
+    names = [variable.name for variable in (*load(out).model.inputs, *load(out).model.states)]
+    assert rows[0] == ["time", *names] and len(rows) == 12 and "[N m]" in names[0]
     assert [float(row[1]) for row in rows[1:-1]] == pytest.approx([u for (u,) in told["u"]])
     assert float(rows[1][2]) == pytest.approx(0.3)
     assert float(rows[-1][2]) == pytest.approx(0.5, abs=0.02)  # as simulated: the tolerance
@@ -198,6 +199,9 @@ def test_all_motions_are_exported(built, tmp_path, suffix):
             assert arrays["x"].shape == (len(p), 11, 2)
     else:
         rows = np.loadtxt(path, delimiter=",", skiprows=1)
+        (head,) = csv.reader(path.read_text().splitlines()[:1])
+        assert head[:2] == [parameter.name for parameter in library.model.parameters]
+        assert head[3:5] == ["torque, interval 0 [N m]", "torque, interval 1 [N m]"]
         np.testing.assert_allclose(rows[:, :2], p)
     with pytest.raises(SoftctlError, match=".npz or .csv"):
         run("export", out, str(tmp_path / "motions.txt"))

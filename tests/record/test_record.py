@@ -16,7 +16,7 @@ from mcap_protobuf.decoder import DecoderFactory
 
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import writer as writer_module
-from sofa_softctl.record.export import export_csv, export_npz
+from sofa_softctl.record.export import export_csv, export_npz, select
 from sofa_softctl.record.file import RecordFile
 from sofa_softctl.record.record import Record, read_record
 from sofa_softctl.record.writer import RecordWriter
@@ -426,8 +426,57 @@ def test_csv_names_rigid_frames_vectors_and_matrices(path, tmp_path):
         writer.add_channel("none", shape=(0, 3))
     export_csv(read_record(path), tmp_path / "run.csv")
     assert (tmp_path / "run.csv").read_text() == (
-        "time,r[0].x,r[0].y,r[0].z,r[0].qx,r[0].qy,r[0].qz,r[0].qw,v[0],v[1],W[0][0],W[0][1]\n"
+        "time,r.x,r.y,r.z,r.qx,r.qy,r.qz,r.qw,v[0],v[1],W[0],W[1]\n"
     )
+
+
+def test_columns_have_the_names_of_actuators_effectors_and_parameters(path, tmp_path):
+    """Effectors by the ends of their nodes' paths that tell them apart; others by index."""
+    about = {
+        "inverse.actuators": '["left", "right"]',
+        "inverse.effectors": '[["/a/tip/x", "/a/tip/y"], ["/b/tip/x"]]',
+        "fit.parameters": '["mass", "friction"]',
+        "odd.actuators": '["same", "same"]',
+        "old.actuators": "no JSON",
+    }
+    with RecordWriter(path, about) as writer:
+        writer.add_channel("inverse.effort", shape=(2,), unit="mN, kPa")
+        writer.add_channel("inverse.error", shape=(2,), unit="mm")
+        writer.add_channel("inverse.tip", shape=(2, 3), unit="mm")
+        writer.add_channel("inverse.gap", shape=(1,))
+        writer.add_channel("inverse.observation", shape=(2,))
+        writer.add_channel("fit.half_width", shape=(2,), unit="kg, N")
+        writer.add_channel("odd.effort", shape=(2,))
+        writer.add_channel("old.effort", shape=(2,))
+    export_csv(read_record(path), tmp_path / "run.csv")
+    with open(tmp_path / "run.csv", newline="", encoding="utf-8") as file:
+        (head,) = csv.reader(file)
+    assert head == [
+        *("time", "inverse.effort.left [mN]", "inverse.effort.right [kPa]"),
+        *("inverse.error.a/tip [mm]", "inverse.error.b/tip [mm]"),
+        *(f"inverse.tip.{tip}.{axis} [mm]" for tip in ("a/tip", "b/tip") for axis in "xyz"),
+        *("inverse.gap", "inverse.observation[0]", "inverse.observation[1]"),
+        *("fit.half_width.mass [kg]", "fit.half_width.friction [N]"),
+        *("odd.effort[0]", "odd.effort[1]", "old.effort[0]", "old.effort[1]"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("interval", "steps"), [(1, range(7)), (3, (0, 3, 6)), (4, (0, 4, 6)), (99, (0, 6))]
+)
+def test_a_part_of_a_recording_has_every_nth_step_and_the_last(recorded, interval, steps):
+    chosen = select(recorded, interval=interval)
+    assert chosen.time.tolist() == [time(step) for step in steps]
+    assert chosen.channels[FORCE].tolist() == [float(force(step)) for step in steps]
+
+
+def test_a_part_of_a_recording_has_the_channels_that_match(recorded):
+    assert set(select(recorded, [FORCE]).channels) == {FORCE}
+    assert set(select(recorded, ["*"]).channels) == {POSITION, FORCE}
+    closest = POSITION.replace("o", "", 1)
+    for pattern in (closest, f"*{closest[2:]}"):
+        with pytest.raises(RecordError, match=f"no channel '.*'. The closest is '{POSITION}'"):
+            select(recorded, [FORCE, pattern])
 
 
 def test_npz_holds_the_arrays_the_units_and_the_metadata(recorded, tmp_path):

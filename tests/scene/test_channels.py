@@ -83,6 +83,19 @@ def test_a_table_says_which_numbers_and_texts_come_besides(record):
     assert found.units["mine.angle"] == "rad"
 
 
+@pytest.mark.parametrize(
+    ("help", "unit"),
+    [("Time [s].", "s"), ("Torque [N m]", "N m"), ("Share [0, 1].", ""), ("A [s] b.", "")],
+)
+def test_a_unit_is_taken_from_the_help(record, help, unit):
+    class Timed(SceneController):
+        def __init__(self, **options):
+            super().__init__(**options)
+            self.add_output("value", [0.0], help)
+
+    assert record(Timed).units["mine.value"] == unit
+
+
 def test_a_table_with_a_name_that_there_is_not_is_refused(record):
     class Misspelt(Outputs):
         recorded = {"anlge": ("rad", "Angle of the motor")}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.session.displacement import ROWS_MAX, Displacement, displacement_table
 from sofa_softctl.scene.session.run import Observer, run, step_count
 from sofa_softctl.scene.session.session import Session
 
@@ -102,3 +103,38 @@ def test_observers_end_where_one_of_them_fails(session):
     with pytest.raises(ValueError, match="enough"):
         run(session(), 5, [Noted("a", calls), Noted("b", calls, last=2)])
     assert calls[-3:] == [("b", 2, 2), ("b", "end"), ("a", "end")]
+
+
+def test_a_run_says_how_far_bodies_and_tips_moved(beam):
+    """A beam that hangs sags by more at its tip than in the mean; nothing moves across."""
+
+    def createScene(root):
+        body = beam(root)
+        root.gravity = [0.0, -9810.0, 0.0]
+        tip = body.addChild("tip")
+        tip.addObject("MechanicalObject", name="dofs", position=[[0.0, 0.0, 90.0]])
+        tip.addObject("BarycentricMapping")
+        root.addChild("goal").addObject("MechanicalObject", name="dofs", position=[[0, 0, 0]])
+
+    session = Session(createScene, backend="embedded")
+    start = {name: x for name, x in session.positions().items() if "goal" not in name}
+    summary = run(session, 10)
+    moved = {f"{name}.position": motion for name, motion in summary.displacements.items()}
+    assert moved.keys() == start.keys()  # not the goal, which nothing moves
+    for name, x in session.positions().items():
+        if name in moved:
+            np.testing.assert_allclose(moved[name].center, (x - start[name]).mean(axis=0))
+            largest = np.linalg.norm(x - start[name], axis=1).max()
+            assert moved[name].largest == pytest.approx(largest)
+    body, tip = moved["beam/dofs.position"], moved["beam/tip/dofs.position"]
+    assert tip.distance > body.distance > 0.0 and tip.center[1] < 0.0
+    assert summary.to_dict()["displacements"]["beam/tip/dofs"]["largest"] == tip.largest
+
+
+@pytest.mark.parametrize(("count", "left_out"), [(1, False), (40, True)])
+def test_the_table_of_displacements_has_the_farthest(count, left_out):
+    moved = {f"bar{i}/dofs": Displacement([0.0, 1e-14, float(i)], i + 0.5) for i in range(count)}
+    table = displacement_table(moved, {"length": "mm"})
+    assert len(table.rows) == min(count, ROWS_MAX) and "[mm]" in table.title
+    assert table.rows[0][0] == f"bar{count - 1}/dofs" and table.rows[0][3] == "0"
+    assert (f"{count - ROWS_MAX} more" in table.caption) == left_out

@@ -31,9 +31,11 @@ def connect_client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise ClusterError(
             f"A cluster needs Dask, and distributed cannot be imported ({error}): "
-            "pip install 'sofa-softctl[cluster]'."
+            f"{install_command('cluster')}."
         ) from error
     try:
         _check_scheduler(address)

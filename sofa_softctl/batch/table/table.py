@@ -34,9 +34,11 @@ def parquet() -> Any:
         import pyarrow.compute  # noqa: F401 - an attribute of pyarrow from then on
         import pyarrow.parquet  # noqa: F401
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise StudyError(
             "Tables of studies are Parquet files, for which pyarrow is needed: "
-            "pip install 'sofa-softctl[batch]'."
+            f"{install_command('batch')}."
         ) from error
     return pyarrow
 

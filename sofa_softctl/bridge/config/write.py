@@ -58,9 +58,11 @@ def changed_text(robot: RobotConfig, changes: Mapping[str, Mapping[str, Any]]) -
     try:
         import tomlkit
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise DeviceUnavailableError(
             "tomlkit, which writes a calibration back, is not installed: "
-            "pip install 'sofa-softctl[hardware]'"
+            f"{install_command('hardware')}"
         ) from error
     expected = tomllib.loads(robot.text)
     try:

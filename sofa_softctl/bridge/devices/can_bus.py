@@ -233,9 +233,10 @@ class CanDevice(Device):
         try:
             import can
         except ImportError as error:
+            from sofa_softctl.base.extras import install_command
+
             raise DeviceUnavailableError(
-                "the Python package python-can is not installed: "
-                "pip install 'sofa-softctl[hardware]'"
+                f"the Python package python-can is not installed: {install_command('hardware')}"
             ) from error
         sets_rate = self.bitrate and self.interface != "socketcan"
         rate: dict[str, Any] = {"bitrate": self.bitrate} if sets_rate else {}

@@ -158,8 +158,10 @@ class RosbridgeDevice(Device):
         try:
             import roslibpy
         except ImportError as error:
+            from sofa_softctl.base.extras import install_command
+
             raise DeviceUnavailableError(
-                "the Python package roslibpy is not installed: pip install 'sofa-softctl[ros]'"
+                f"the Python package roslibpy is not installed: {install_command('ros')}"
             ) from error
         logging.getLogger("roslibpy").setLevel(logging.CRITICAL)  # its errors are raised here
         start = (

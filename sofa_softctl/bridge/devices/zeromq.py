@@ -164,7 +164,9 @@ def _pyzmq() -> Any:
     try:
         import zmq
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise DeviceUnavailableError(
-            "the Python package pyzmq is not installed: pip install 'sofa-softctl[hardware]'"
+            f"the Python package pyzmq is not installed: {install_command('hardware')}"
         ) from error
     return zmq

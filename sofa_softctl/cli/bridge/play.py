@@ -157,7 +157,7 @@ def _play_motion(
 @contextmanager
 def _recording(file: RecordFile | None, about: dict[str, str]) -> Iterator[RecordWriter | None]:
     """Yield a writer of a file, which is completed even after an error."""
-    from sofa_softctl.record.file import COMPLETE, INTERRUPTED
+    from sofa_softctl.record.status import COMPLETE, INTERRUPTED
     from sofa_softctl.record.writer import RecordWriter
 
     if file is None:

@@ -62,9 +62,9 @@ def read_recording(path: str | Path, problem: Problem, *, planned: bool = False)
 def read_mcap(path: str | Path, problem: Problem) -> Table:
     """Read the table of an MCAP file, one column for each number of a Data.
 
-    Columns are named as in CSV exports of records, `tip.position[0].x`; a Data with one number may
-    also be named without an index. The problem's `recorded` renames columns. A column without unit
-    gets the unit of the problem's channel, with a note.
+    Columns are named as in CSV exports of records, `tip.position.x`, or with indices,
+    `tip.position[0].x`, if the problem names them so. The problem's `recorded` renames columns. A
+    column without unit gets the unit of the problem's channel, with a note.
     """
     record, names_by_column = read_record(path), problem.recorded
     units_by_name = {channel.name: channel.unit for channel in (*problem.inputs, *problem.channels)}
@@ -73,11 +73,12 @@ def read_mcap(path: str | Path, problem: Problem) -> Table:
         if values.dtype.kind == "U":  # a text, such as a status
             continue
         shape = values.shape[1:]
-        names = (
-            column_names(name, shape)
-            if math.prod(shape) != 1 or name not in units_by_name
-            else [name]
-        )
+        names = [
+            indexed if indexed in (*names_by_column, *units_by_name) else column
+            for column, indexed in zip(
+                record.columns_of(name, shape), column_names(name, shape), strict=True
+            )
+        ]
         names = [names_by_column.get(column, column) for column in names]
         flat = values.reshape(len(values), math.prod(shape)).T
         column_units = of_columns(record.units.get(name, ""), len(names))

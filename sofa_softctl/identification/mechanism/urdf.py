@@ -118,8 +118,10 @@ def _robot(path: Path, root: str | None) -> Any:
     try:
         import yourdfpy
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise IdentificationError(
-            "Reading URDF needs yourdfpy: pip install 'sofa-softctl[urdf]'."
+            f"Reading URDF needs yourdfpy: {install_command('urdf')}."
         ) from error
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "there is no such file"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -34,10 +34,20 @@ from sofa_softctl.identification.online.window import (
 from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.control.report import History
 from sofa_softctl.status import Status
+from sofa_softctl.units import together
 
 MIXED = (
     "There are no intervals until the window holds only samples from after the change of the robot."
 )
+RECORDED = {
+    "parameters": ("", "The problem's parameters, in its order and units"),
+    "half_width": ("", "Half-widths of their 95 % intervals"),
+    "updates": ("", "Number of accepted fits"),
+    "fitted": ("time", "Begin and end of the window of the last of these"),
+    "misfit": ("", "Mean square of its residuals in standard deviations"),
+    "seconds": ("s", "Wall time of the last fit"),
+}
+"""Unit and meaning of the recorded Data; those of the parameters are the problem's."""
 
 
 class IdentificationController(SceneController):
@@ -89,15 +99,6 @@ class IdentificationController(SceneController):
         of moving-horizon estimation.
     """
 
-    recorded: ClassVar[dict[str, tuple[str, str]]] = {
-        "parameters": ("", "The problem's parameters, in its order and units"),
-        "half_width": ("", "Half-widths of their 95 % intervals"),
-        "updates": ("", "Number of accepted fits"),
-        "fitted": ("time", "Begin and end of the window of the last of these"),
-        "misfit": ("", "Mean square of its residuals in standard deviations"),
-        "seconds": ("s", "Wall time of the last fit"),
-    }
-
     def __init__(
         self,
         *,
@@ -136,7 +137,11 @@ class IdentificationController(SceneController):
         self.unknowns, self.within = with_priors(problem.parameters, doubt), within
         self.evaluations = evaluations
         self.period = None if problem.rate is None else 1.0 / problem.rate
-        rho = starts(problem.parameters)
+        rho, units = starts(problem.parameters), together([p.unit for p in problem.parameters])
+        self.recorded = RECORDED | {
+            name: (units, RECORDED[name][1]) for name in ("parameters", "half_width")
+        }
+        """Recorded Data, see `SceneController`."""
         self.add_output("parameters", rho, "The problem's, in its order and units.")
         self.add_output("half_width", rho, "Half-widths of their 95 % intervals.")
         self.add_output("status", "", "Status of the last fit.")
@@ -146,6 +151,10 @@ class IdentificationController(SceneController):
         self.add_output("misfit", [np.nan], "Mean square of its residuals in deviations.")
         self.add_output("seconds", [0.0], "Wall time of the last fit [s].")
         self.reset()
+
+    @override
+    def about(self) -> dict[str, Any]:
+        return {"parameters": list(self.names)}
 
     def reset(self) -> None:
         """Discard all samples and set the parameters to their starts."""

@@ -106,7 +106,10 @@ class Policy:
                 metadata = file.metadata() or {}
                 arrays = {name: np.array(file.get_tensor(name)) for name in file.keys()}
         except (SafetensorError, OSError) as error:
-            raise PolicyError(f"'{path}' cannot be read as a policy: {error}") from error
+            raise PolicyError(
+                f"'{path}' cannot be read as a policy: it is cut short, damaged or another kind of "
+                f"file ({error}). softctl train --resume writes it again from its checkpoint."
+            ) from error
         if metadata.get("format") != FORMAT:
             raise PolicyError(f"'{path}' holds arrays, but no policy of softctl train.")
         if metadata.get("version") != VERSION:

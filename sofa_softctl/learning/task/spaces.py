@@ -13,8 +13,10 @@ from sofa_softctl.learning.task.quantities import Quantities
 try:
     import gymnasium
 except ImportError as error:  # pragma: no cover - where it is not installed
+    from sofa_softctl.base.extras import install_command
+
     raise SoftctlError(
-        'Environments need the extra [learning]: pip install "sofa-softctl[learning]".'
+        f"Environments need the extra [learning]: {install_command('learning')}."
     ) from error
 
 __all__ = ["gymnasium"]

@@ -57,7 +57,10 @@ def read_about(path: Path) -> dict[str, Any]:
         about: dict[str, Any] = json.loads(metadata["about"])
         return about
     except (SafetensorError, OSError, ValueError, KeyError) as error:
-        raise PolicyError(f"'{path}' cannot be read as a checkpoint: {error}") from error
+        raise PolicyError(
+            f"'{path}' cannot be read as a checkpoint: it is cut short, damaged or another kind of "
+            f"file ({error}). Begin again with --force."
+        ) from error
 
 
 def load_checkpoint(path: Path, model: Any) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.base.files import replace_atomically
+from sofa_softctl.base.processes import defer_interrupts
 from sofa_softctl.errors import PolicyError, SoftctlError
 from sofa_softctl.learning.policy.policy import Policy
 from sofa_softctl.learning.task.quantities import Interface
@@ -51,11 +53,18 @@ class CurvePoint:
     """Time since the start of the training [s]."""
 
 
+CURVE_COLUMNS = (
+    *("decisions", "episodes", "mean return", "standard deviation of returns"),
+    *("decisions an episode", "success [-]", "lost [-]", "time [s]"),
+)
+"""Columns of a learning curve as CSV, one for each field of a point."""
+
+
 def save_curve(path: Path, points: list[CurvePoint]) -> None:
-    """Write a CSV file."""
+    """Write a CSV file, with the names and units of `CURVE_COLUMNS`."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow([field.name for field in fields(CurvePoint)])
+    writer.writerow(CURVE_COLUMNS)
     writer.writerows(astuple(point) for point in points)
     with replace_atomically(path, PolicyError) as name:
         name.write_text(text.getvalue())
@@ -81,8 +90,10 @@ def check_extra() -> None:
     try:
         import stable_baselines3
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise SoftctlError(
-            f'Training needs the extra [rl] ({error}): pip install "sofa-softctl[rl]". The build '
+            f"Training needs the extra [rl] ({error}): {install_command('rl')}. The build "
             "of PyTorch for CPUs is a tenth of the usual one: see docs/how-to/learn-a-policy.md."
         ) from error
     del stable_baselines3
@@ -106,8 +117,8 @@ def train(
         interface: Interface of each environment.
         settings: Settings of the algorithm.
         name: Name of the environment, for the files.
-        out: File of the policy; a checkpoint next to it is saved after each iteration. Default: no
-            files.
+        out: File of the policy, saved after each iteration and at Ctrl-C in the first one; after
+            each iteration also a checkpoint next to it. Default: no files.
         resume: Whether to resume from this checkpoint.
         progress: Called after each iteration.
         stop: Asked after each iteration whether to stop there.
@@ -150,24 +161,43 @@ def train(
             wrapped.set_scale(saved["scale"])
         start = perf_counter() - (curve[-1].seconds if curve else 0.0)
         stopped = False
+
+        def present_policy() -> Policy:
+            about = {"environment": name, "steps": str(model.num_timesteps)}
+            return policy_of(model, interface, about | {"seed": str(settings.seed)})
+
         while model.num_timesteps < settings.steps and not stopped:
-            model.iterate()
+            with _kept_at_interrupt(out, present_policy):
+                model.iterate()
             curve.append(_point(model.num_timesteps, adapter.episodes, perf_counter() - start))
             adapter.episodes.clear()
             _check_finite(model, checkpoint)
             stopped = stop is not None and stop()
-            if checkpoint is not None:
+            if checkpoint is not None and out is not None:
                 values = {"steps": model.num_timesteps, "curve": list(map(astuple, curve))}
-                save_checkpoint(checkpoint, model, about | values | {"scale": wrapped.scale()})
+                with defer_interrupts():  # both are of the same iteration
+                    save_checkpoint(checkpoint, model, about | values | {"scale": wrapped.scale()})
+                    present_policy().save(out)
             if progress is not None:
                 progress(curve[-1])
-        steps, seed = str(model.num_timesteps), str(settings.seed)
-        policy = policy_of(model, interface, {"environment": name, "steps": steps, "seed": seed})
+        policy = present_policy()
         if out is not None:
             policy.save(out)
         return TrainingResult(policy, curve, stopped and model.num_timesteps < settings.steps)
     finally:
         adapter.close()
+
+
+@contextmanager
+def _kept_at_interrupt(out: Path | None, present_policy: Callable[[], Policy]) -> Iterator[None]:
+    """Save the policy as it is if Ctrl-C ends the block and there is none of an iteration yet."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is not None and not out.exists():
+            with defer_interrupts():
+                present_policy().save(out)
+        raise
 
 
 def _check_same(path: Path, saved: dict[str, Any], current: dict[str, Any]) -> None:

@@ -13,12 +13,11 @@ from sofa_softctl.errors import SoftctlError
 
 
 def write_csv(path: Path, library: Any, answer: Any) -> None:
-    """Write a trajectory: time, inputs (constant for the interval), states."""
-    motion, n = answer.motion, len(answer.motion.u)
-    time = np.linspace(0.0, library.model.horizon, n + 1)
+    """Write a trajectory: time, inputs (constant for the interval), states, by their names."""
+    motion, n, model = answer.motion, len(answer.motion.u), library.model
+    time = np.linspace(0.0, model.horizon, n + 1)
     inputs = np.vstack((motion.u, motion.u[-1:]))
-    header = ["time", *(f"u_{k}" for k in range(inputs.shape[1]))]
-    header += [f"x_{k}" for k in range(motion.x.shape[1])]
+    header = ["time", *(variable.name for variable in (*model.inputs, *model.states))]
     _write_rows(path, header, np.column_stack((time, inputs, motion.x)))
 
 
@@ -37,7 +36,10 @@ def write_library(path: Path, library: Any) -> None:
     names = [parameter.name for parameter in library.model.parameters]
     if path.suffix == ".csv":
         u = np.array([motion.u.ravel() for motion in motions])
-        header = [*names, "cost", *(f"u_{k}" for k in range(u.shape[1]))]
+        unit = f" [{library.model.cost_unit}]" if library.model.cost_unit else ""
+        header = [*names, f"cost{unit}"]
+        for k in range(library.model.intervals):
+            header += [_in_interval(variable.name, k) for variable in library.model.inputs]
         _write_rows(path, header, np.column_stack((p, cost, u)))
         return
     with replace_atomically(path) as name, open(name, "wb") as file:
@@ -51,6 +53,12 @@ def write_library(path: Path, library: Any) -> None:
             z=np.array([motion.z for motion in motions]),
             parameters=np.array(names),
         )
+
+
+def _in_interval(name: str, interval: int) -> str:
+    """Return a name such as `torque, interval 3 [N m]`."""
+    label, bracket, unit = name.partition(" [")
+    return f"{label}, interval {interval}{bracket}{unit}"
 
 
 def check_suffix(path: Path) -> None:

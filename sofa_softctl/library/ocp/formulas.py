@@ -32,9 +32,11 @@ def casadi() -> Any:
     try:
         import casadi as module
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise SoftctlError(
-            "Optimal control problems need CasADi: pip install 'sofa-softctl[library]'. Libraries "
-            "that exist are used without it."
+            f"Optimal control problems need CasADi: {install_command('library')}. Libraries that "
+            "exist are used without it."
         ) from error
     return module
 

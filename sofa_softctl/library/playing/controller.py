@@ -119,10 +119,17 @@ class LibraryController(SceneController):
         self.add_output("status", "", "Status of the last answer.")
         self.add_output("correction", "", "Adaptation of the nearest trajectory.")
         self.add_output("message", "", "Notes on the last answer.")
-        self.add_output("error", [np.nan], "Error of the last answer in its acceptance test.")
+        unit = f" [{self.library.model.error_unit}]" if self.library.model.error_unit else ""
+        accepted = f"Error of the last answer in its acceptance test{unit}."
+        self.add_output("error", [np.nan], accepted)
         self.add_output("answer_time", [0.0], "Computing time of the last answer [s].")
-        self.add_output("end_error", [np.nan], "Error at the end of the last trajectory.")
+        at_end = f"Error at the end of the last trajectory{unit}."
+        self.add_output("end_error", [np.nan], at_end)
         self.reset()
+
+    @override
+    def about(self) -> dict[str, Any]:
+        return {"actuators": [line.getContext().getName() for line in self.lines]}
 
     def reset(self) -> None:
         """Clear the trajectory and the outputs; restore the initial forces of the cables."""

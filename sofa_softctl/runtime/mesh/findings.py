@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sofa_softctl.runtime.mesh.description import MeshDescription
+from sofa_softctl.runtime.mesh.quality import ANGLE_MIN, THIN, measures
 
-SLIVER_ANGLE = 5.0
-"""Dihedral angle below which an element is a sliver [degrees]."""
-THIN_FRACTION_MAX = 0.3
-"""Fraction of the volume in walls of one element above which bending is far too stiff [-]."""
 PAGE = "docs/how-to/make-a-mesh.md"
 
 Level = Literal["error", "warning"]
@@ -60,14 +57,16 @@ def _tetrahedron_faults(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
             "the other order. Forces are the same, but normals of the surface that "
             "Tetra2TriangleTopologicalMapping makes are turned. Swap two columns of the elements.",
         )
-    if mesh.shapes is not None and mesh.shapes.dihedral_angle[0] < SLIVER_ANGLE:
+    grades = measures(mesh)
+    if ANGLE_MIN in grades and grades[ANGLE_MIN].grade == "bad":
+        angle = grades[ANGLE_MIN]
         yield (
             "warning",
-            f"the smallest dihedral angle is {mesh.shapes.dihedral_angle[0]:.2g} degrees: slivers "
-            f"below {SLIVER_ANGLE:g} degrees are far too stiff. Let the mesher optimise, or take a "
+            f"the smallest dihedral angle is {angle.value:.2g} degrees: slivers "
+            f"below {angle.bad:g} degrees are far too stiff. Let the mesher optimise, or take a "
             "finer surface there.",
         )
-    if mesh.thin_fraction > THIN_FRACTION_MAX:
+    if THIN in grades and grades[THIN].grade == "bad":
         yield (
             "warning",
             f"{mesh.thin_fraction:.0%} of the volume is in tetrahedra with all nodes on the surface"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.errors import BackendError
 from sofa_softctl.scene.backend.backend import CHOICES, find_backend
 from sofa_softctl.scene.backend.installation import (
@@ -105,7 +106,7 @@ def _explain_absence() -> Finding:
         )
         return Finding("PYTHONPATH", False, f"'{misled}' holds no package Sofa", advice)
     advice = (
-        f"To run scenes in SOFA as well: '{conda()}', then 'pip install sofa-softctl' there. Or "
+        f"To run scenes in SOFA as well: '{conda()}', then '{install_command()}' there. Or "
         "unpack the release binaries of SOFA v25.06 or newer (for Python 3.12) and set SOFA_ROOT "
         "to their folder. Where the conda channel is served from: sofa-framework/conda-ci."
     )
@@ -217,7 +218,7 @@ def _check_package(name: str) -> Finding:
     try:
         return Finding(name, True, version(name))
     except PackageNotFoundError:
-        advice = "pip install sofa-softctl installs it."
+        advice = f"{install_command()} installs it."
         return Finding(name, False, "missing", advice)
 
 
@@ -225,7 +226,7 @@ def _check_extra(extra: str, names: tuple[str, ...]) -> Finding:
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if not missing:
         return Finding(f"extra [{extra}]", True, "installed")
-    advice = f'pip install "sofa-softctl[{extra}]" brings {", ".join(missing)}.'
+    advice = f"{install_command(extra)} brings {', '.join(missing)}."
     return Finding(f"extra [{extra}]", True, "not installed: no movies", advice)
 
 

@@ -27,7 +27,6 @@ from sofa_softctl.scene.backend.installation import (
     sofa_root,
     version_of,
 )
-from sofa_softctl.scene.backend.problems import conda
 
 
 def explain(module: str, error: str, sofa: Installation | None) -> str:
@@ -61,6 +60,8 @@ def _remedy(error: str, sofa: Installation | None) -> str:
             f"'{folder}'."
         )
     if "GLIBC" in error or "undefined symbol" in error:
+        from sofa_softctl.scene.backend.problems import conda
+
         return (
             "A library that was built for another system or another SOFA is loaded: look at "
             "LD_LIBRARY_PATH, or take the conda packages, which bring all that they need: "

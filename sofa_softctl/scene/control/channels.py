@@ -13,11 +13,11 @@ from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.graph.nodes import nodes_of, path_of
-from sofa_softctl.units import QUANTITIES
 
 CONTACTS_MAX = 64
 """Number of contacts per step in a channel; missing ones are zeros."""
-_UNIT_IN_HELP = re.compile(rf"\[({'|'.join(QUANTITIES)})\]\.?$")
+_UNIT_IN_HELP = re.compile(r"\[([A-Za-z%][^\[\],]*)\]\.?$")
+"""Quantity or unit at the end of a help, such as [length] or [N m]."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from sofa_softctl.errors import RecordError, SoftctlError
-from sofa_softctl.record.file import COMPLETE, INTERRUPTED, RecordFile
+from sofa_softctl.record.file import RecordFile
+from sofa_softctl.record.status import COMPLETE, INTERRUPTED
 from sofa_softctl.record.writer import RecordWriter
 from sofa_softctl.scene.control.channels import DataChannel, channels_of
 from sofa_softctl.scene.control.controller import SceneController
@@ -101,7 +102,7 @@ class Recorder:
         if self.has_failed:
             return
         self._status = _status_of(error)
-        if not self._writer.failed:  # otherwise its message names the file
+        if not (self._writer.failed or self._writer.is_empty):  # a message names a failed file
             steps = self._writer.step_count
             error.add_note(f"The recording of the {steps} steps before is kept: '{self.path}'.")
 

@@ -16,6 +16,7 @@ from sofa_softctl.base.processes import interrupted_after, stopped_by
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.control.report import History, Summary
 from sofa_softctl.scene.session.condition import Finding
+from sofa_softctl.scene.session.displacement import Displacement, Displacements
 from sofa_softctl.scene.session.provenance import provenance
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Verdict
@@ -44,6 +45,8 @@ class RunSummary:
     """Summaries of controllers by their paths; see `SceneController.summary`."""
     findings: list[Finding] = field(default_factory=list)
     """Faults of bodies, imposed displacements and cables at the end; see `scene.condition`."""
+    displacements: dict[str, Displacement] = field(default_factory=dict)
+    """Displacement of each body and tip over the run, by the path of its state."""
     units: dict[str, str] = field(default_factory=dict)
     """Unit of each of `units.QUANTITIES`, or its name if the scene declares no units."""
     interrupted: bool = False
@@ -200,7 +203,7 @@ def run(
         KeyboardInterrupt: Ctrl-C came before the end of the first step, or twice.
         DivergedError: The state became NaN or infinite, or a body exploded.
     """
-    times, histories = StepTimes(), Histories()
+    times, histories, displacements = StepTimes(), Histories(), Displacements(session)
     with ExitStack() as stack:
         everyone = (times, histories, *observers)
         for observer in everyone:
@@ -212,10 +215,10 @@ def run(
             stopped_while_closed = _close(session)
             stopped = stopped or stopped_while_closed
     if stopped:
-        from sofa_softctl.record.file import INTERRUPTED
+        from sofa_softctl.record.status import INTERRUPTED
 
         session.end_recording(INTERRUPTED)
-    return _summarise(session, times, histories, stopped)
+    return _summarise(session, times, histories, displacements, stopped)
 
 
 def _do_steps(
@@ -249,7 +252,11 @@ def _close(session: Session) -> str:
 
 
 def _summarise(
-    session: Session, times: StepTimes, histories: Histories, stopped: str
+    session: Session,
+    times: StepTimes,
+    histories: Histories,
+    displacements: Displacements,
+    stopped: str,
 ) -> RunSummary:
     by_controller, seconds = histories.by_controller(), times.seconds
     return RunSummary(
@@ -266,6 +273,7 @@ def _summarise(
             if (summary := controller.summary(history)) is not None
         },
         findings=session.condition.findings(),
+        displacements=displacements.by_path(),
         units={name: symbol(session.units, name) for name in QUANTITIES},
         interrupted=bool(stopped),
         stopped_by=stopped,

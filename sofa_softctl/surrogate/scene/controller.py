@@ -82,6 +82,10 @@ class SurrogateController(SceneController):
             "planned", np.zeros((1, 3)), "Planned position of the task's point [length]."
         )
 
+    @override
+    def about(self) -> dict[str, Any]:
+        return {"actuators": [line.getContext().getName() for line in self.lines]}
+
     @property
     def _judgement(self) -> str:
         """Sentence on the result of the plan's replay."""

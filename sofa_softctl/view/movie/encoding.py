@@ -32,8 +32,10 @@ def check_encoder(path: Path) -> None:
         import imageio
         import imageio_ffmpeg
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise SoftctlError(
-            f'Movies in .mp4 need the extra [view] ({error}): pip install "sofa-softctl[view]".'
+            f"Movies in .mp4 need the extra [view] ({error}): {install_command('view')}."
         ) from error
     del imageio
     try:

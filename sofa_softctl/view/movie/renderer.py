@@ -28,8 +28,10 @@ def check_renderer() -> None:
     try:
         import pyvista
     except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
         raise SoftctlError(
-            f'Movies need the extra [view] ({error}): pip install "sofa-softctl[view]".'
+            f"Movies need the extra [view] ({error}): {install_command('view')}."
         ) from error
     del pyvista
     if not _can_render():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import tempfile
 from collections import Counter
@@ -16,8 +15,8 @@ import numpy as np
 from sofa_softctl.base.axes import LEGEND_ENTRIES_MAX, Figure, legend_beside
 from sofa_softctl.base.colors import PALETTE
 from sofa_softctl.errors import RecordError, SoftctlError
-from sofa_softctl.record.file import COMPLETE, INTERRUPTED
-from sofa_softctl.record.record import Record, column_names
+from sofa_softctl.record.record import Record
+from sofa_softctl.record.status import COMPLETE, INTERRUPTED
 from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.scene.session.condition import is_inverted
 from sofa_softctl.scene.session.geometry import Cable, geometry_in
@@ -264,10 +263,8 @@ def _plots(record: Record) -> str:
 def _channel(record: Record, name: str) -> str:
     values = record.channels[name]
     owner, _, data = name.rpartition(".")
-    labels = column_names(data, values.shape[1:])
-    actuators = _names(record.metadata.get(f"{owner}.actuators", ""))
-    if data in ("effort", "displacement") and len(actuators) == len(labels):
-        labels = actuators
+    labels = record.columns_of(name, values.shape[1:])
+    labels = [label.removeprefix(f"{owner}.").removeprefix(f"{data}.") for label in labels]
     columns = values.reshape(len(values), -1)
     unit = record.units[name]
     if SEPARATOR in unit:
@@ -374,15 +371,6 @@ def _cables(record: Record) -> list[Cable]:
         return geometry_in(record).cables
     except RecordError:
         return []
-
-
-def _names(text: str) -> list[str]:
-    """Return a list of names in JSON, or [] if the text is not a list."""
-    try:
-        names = json.loads(text)
-    except ValueError:
-        return []
-    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def _time_unit(record: Record) -> str:

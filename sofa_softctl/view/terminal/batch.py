@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from sofa_softctl.batch.execution.estimate import Estimate
 from sofa_softctl.batch.running import Repetition
 from sofa_softctl.batch.study.row import OK
 from sofa_softctl.batch.table.results import Results
+from sofa_softctl.view.terminal.table import Table, make_console
 from sofa_softctl.view.words import format_value
 
 WORST_MAX, REASONS_MAX = 5, 8
@@ -22,7 +22,7 @@ WORST_MAX, REASONS_MAX = 5, 8
 
 def show_estimate(estimate: Estimate, workers: int) -> None:
     """Print the cost of the missing runs."""
-    console = Console()
+    console = make_console()
     done_count = estimate.runs - estimate.missing
     done_text = f", {done_count} of them done" if done_count > 0 else ""
     console.print(f"{estimate.runs:,} runs{done_text}. {workers} at a time.", highlight=False)
@@ -42,7 +42,7 @@ def show_results(study: Results, *, worst: str = "") -> None:
         study: Results of the study.
         worst: Column whose greatest values mark the worst runs, or "" for the first measure.
     """
-    console = Console()
+    console = make_console()
     row_count = len(study.rows)
     missing = f", {study.runs - row_count:,} not done yet" if row_count < study.runs else ""
     counts = ", ".join(f"{count:,} {kind}" for kind, count in study.counts().items())
@@ -68,7 +68,7 @@ def show_results(study: Results, *, worst: str = "") -> None:
 
 
 def _measures(study: Results, measures: Sequence[str]) -> Table:
-    table = Table("measure", title_justify="left")
+    table = Table("measure")
     for name in ("runs", "min", "median", "max"):
         table.add_column(name, justify="right")
     for name in measures:
@@ -85,7 +85,7 @@ def _worst(study: Results, column: str) -> Table:
     order = [int(k) for k in np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")]
     indices = [k for k in order if np.isfinite(values[k])][:WORST_MAX]
     rows = study.pick(np.array(indices))
-    table = Table(title=f"greatest {escape(column)}", title_justify="left")
+    table = Table(title=f"greatest {escape(column)}")
     movies = [study.path / "movies" / f"{row['run']}.gif" for row in rows]
     has_movies = any(path.exists() for path in movies)
     for name in ("index", "run", "result", column, *study.parameters, *["movie"] * has_movies):
@@ -104,12 +104,12 @@ def show_worst(study: Results, column: str = "") -> None:
     """Print the runs with the greatest values of a column, by default the first."""
     column = column or next(iter(study.number_columns), "")
     if column in study.number_columns:
-        Console().print(_worst(study, column))
+        make_console().print(_worst(study, column))
 
 
 def show_failures(study: Results) -> None:
     """Print every run that failed, with its parameters and the reason."""
-    console = Console()
+    console = make_console()
     for row in study.pick(np.flatnonzero(study.failed)):
         values = ", ".join(f"{name}={format_value(row[name])}" for name in study.parameters)
         ending = row["status"] if row["status"] != OK else row["verdict"]
@@ -119,7 +119,7 @@ def show_failures(study: Results) -> None:
 
 def show_row(row: Mapping[str, Any]) -> None:
     """Print a row with a line per column; the traceback last."""
-    console = Console()
+    console = make_console()
     for name, value in row.items():
         if value not in (None, "") and name not in ("traceback", "output"):
             _line(console, f"{name}: {format_value(value)}")
@@ -130,7 +130,7 @@ def show_row(row: Mapping[str, Any]) -> None:
 
 def show_differences(repetition: Repetition) -> None:
     """Print the differences between a run and its repetition, and possible causes."""
-    console = Console()
+    console = make_console()
     if not repetition.differing:
         _line(console, "The same as before, bit for bit.")
         return

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+
+from sofa_softctl.view.terminal.table import Table, make_console
 
 if TYPE_CHECKING:
     from sofa_softctl.bench.batch import Throughput
@@ -21,8 +21,6 @@ def show_profile(profile: Any) -> None:
         f"{profile.backend}",
         caption=f"Median {profile.ms_per_step:.3f} ms a step, 95 % within {profile.ms_p95:.3f} ms; "
         f"the first one {profile.first_step_s:.2f} s.",
-        title_justify="left",
-        caption_justify="left",
     )
     table.add_column("phase")
     table.add_column("ms a step", justify="right")
@@ -30,17 +28,16 @@ def show_profile(profile: Any) -> None:
     total = sum(profile.phases.values()) or 1.0
     for phase, ms in sorted(profile.phases.items(), key=lambda item: -item[1]):
         table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
-    Console().print(table)
+    make_console().print(table)
 
 
 def show_comparison(comparison: Any, tolerance: float) -> None:
     """Print a comparison of the backends, and whether they agree."""
-    console = Console()
+    console = make_console()
     for name, backend in zip(("embedded", "SOFA"), comparison.backends, strict=True):
         console.print(f"{name}: {escape(backend)}", highlight=False, soft_wrap=True)
     table = Table(
         title=f"{comparison.scene}: {comparison.dofs} degrees of freedom, {comparison.steps} steps",
-        title_justify="left",
     )
     for column in ("ms a step", "embedded", "SOFA", "ratio"):
         table.add_column(column, justify="left" if column == "ms a step" else "right")
@@ -69,8 +66,6 @@ def show_timings(timings: Sequence[Timing]) -> None:
         title="Hardware bridge: median, 99 % and worst",
         caption="Jitter: start of a period, off its deadline. Latency: from the scene to the wire, "
         "without the look-ahead. The robot waits for a scene that stalls.",
-        title_justify="left",
-        caption_justify="left",
     )
     for column in ("Hz", "computer", "priority", "jitter (us)", "latency (ms)", "missed", "waited"):
         table.add_column(column, justify="left" if column[0] in "cp" else "right")
@@ -84,7 +79,7 @@ def show_timings(timings: Sequence[Timing]) -> None:
             str(timing.missed),
             f"{timing.waited:.3g} s",
         )
-    Console().print(table)
+    make_console().print(table)
 
 
 def _ratio(first: float, second: float) -> str:
@@ -93,7 +88,7 @@ def _ratio(first: float, second: float) -> str:
 
 def show_throughput(results: Sequence[Throughput]) -> None:
     """Print runs per minute of a batch, and of loops at the same time."""
-    table = Table(title="Runs a minute, at the same time on the same cores", title_justify="left")
+    table = Table(title="Runs a minute, at the same time on the same cores")
     table.add_column("beside")
     for column in ("batch", "loops", "ratio", "runs counted"):
         table.add_column(column, justify="right")
@@ -105,4 +100,4 @@ def show_throughput(results: Sequence[Throughput]) -> None:
             f"{result.ratio:.2f}",
             str(result.runs),
         )
-    Console().print(table)
+    make_console().print(table)

@@ -6,16 +6,15 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.bridge.config.fit import limits_text
-
-EXTRA = "pip install 'sofa-softctl[hardware]', for ROS [ros]"
+from sofa_softctl.view.terminal.table import Table, make_console
 
 
 def show_devices(devices: list[Any]) -> None:
     """Print `bridge.about.DeviceAbout` of all devices."""
-    console = Console()
+    console = make_console()
     for device in devices:
         by = f" (plugin '{device.plugin}')" if device.plugin else ""
         head = f"[bold]{escape(device.name)}[/]{escape(by)}: {escape(device.summary)}"
@@ -29,7 +28,8 @@ def show_devices(devices: list[Any]) -> None:
         console.print(table)
         if device.missing:
             names = ", ".join(device.missing)
-            console.print(f"  [yellow]not installed: {escape(names)}[/]; {escape(EXTRA)}")
+            command = f"{install_command('hardware')}, for ROS [ros]"
+            console.print(f"  [yellow]not installed: {escape(names)}[/]; {escape(command)}")
         console.print()
 
 
@@ -41,7 +41,7 @@ def show_robot(robot: Any, setups: dict[str, Any], opened: dict[str, Any]) -> No
         setups: Channels of each device, see `bridge.config.setup.channels`.
         opened: Capabilities of each opened device.
     """
-    console = Console()
+    console = make_console()
     console.print(f"[bold]{escape(robot.name)}[/], {escape(robot.path)}", soft_wrap=True)
     table = Table("device", "type", "channels", "what it is" if opened else "options")
     for device in robot.devices:
@@ -96,7 +96,7 @@ def show_fit(fit: Any, speed: float) -> None:
         fit: A `bridge.config.fit.Fit`.
         speed: Real-time factor, or NaN if not measured.
     """
-    console = Console()
+    console = make_console()
     table = Table("actuator", "takes the scene's", "factor to the robot's unit", "scene's limits")
     for match in fit.matches:
         actuator = match.actuator

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
-from rich.table import Table
+
+from sofa_softctl.view.terminal.table import Table, make_console
 
 _LINES_MAX = 40
 """Maximum number of lines of a list."""
@@ -27,7 +28,7 @@ def with_progress(checks: Iterable[Any], count: int, *, quiet: bool) -> Iterator
 
 def show_check(check: Any) -> None:
     """Print all about one scene: its ending, contents, missing features and warnings."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = make_console(soft_wrap=True, highlight=False)
     console.print(f"{escape(check.path)}: {_verdict(check)}", style="bold")
     table = Table.grid(padding=(0, 2))
     for label, text in _rows(check):
@@ -36,7 +37,7 @@ def show_check(check: Any) -> None:
     if check.lacks:
         table = Table("lacking")
         for head in ("name", "first asked for at", "belongs to"):
-            table.add_column(head, overflow="fold")
+            table.add_column(head)
         for lack in check.lacks[:_LINES_MAX]:
             location = lack.where.removeprefix(f"{Path(check.path).parent}/")
             table.add_row(lack.kind, escape(lack.name), escape(location), escape(lack.needs))
@@ -79,7 +80,7 @@ def _rows(check: Any) -> Iterator[tuple[str, str]]:
 
 def show_checks(checks: Sequence[Any], *, quiet: bool) -> None:
     """Print a line for each scene, and the number of scenes that run."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = make_console(soft_wrap=True, highlight=False)
     if not quiet:
         folder = _folder(checks)
         table = Table("scene", "runs", "states", "what stops it")
@@ -107,13 +108,12 @@ def _stop_reason(check: Any) -> str:
     counts = Counter(lack.name for lack in check.lacks if lack.stops)
     if counts:
         return ", ".join(counts)
-    text = " ".join(str(check.error).split())
-    return text if len(text) <= 100 else f"{text[:97]}..."
+    return " ".join(str(check.error).split())
 
 
 def show_rank(ranks: Sequence[Any]) -> None:
     """Print the missing features, most needed first."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = make_console(soft_wrap=True, highlight=False)
     table = Table("lacking", "name", "belongs to", "scenes", "only this")
     for rank in ranks[:_LINES_MAX]:
         only_this = str(rank.alone or "")

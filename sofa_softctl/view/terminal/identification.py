@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.identification.data.units import quantity
@@ -23,6 +21,7 @@ from sofa_softctl.identification.report.report import Report, minimum_of
 from sofa_softctl.view.pages.identification.next_motion import short_names
 from sofa_softctl.view.pages.identification.page import draw_summary, page
 from sofa_softctl.view.pages.identification.parameters import further_intervals
+from sofa_softctl.view.terminal.table import Table, make_console
 from sofa_softctl.view.words import interval_text, is_informative, number, plural
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
@@ -114,7 +113,7 @@ def show(report: Report, folder: Path | None, *, quiet: bool, as_json: bool) -> 
         return
     if quiet:
         return
-    console = Console()
+    console = make_console()
     verdict = report.verdict
     console.print(f"[{COLORS[verdict.level]}]{escape(verdict.text)}[/]", highlight=False)
     console.print(_parameters(report))
@@ -154,12 +153,10 @@ def _parameters(report: Report) -> Table:
         f"{plural(estimate.evaluations, 'simulation')}, {estimate.seconds:.2g} s."
         + draw_summary(report)
         + (f"\n{MARK}: not to be trusted, for the reason above." if mark else ""),
-        title_justify="left",
-        caption_justify="left",
         border_style=COLORS["bad"] if mark else None,
     )
     longest = max((len(p.name) for p in estimate.parameters), default=0)
-    table.add_column("parameter", min_width=min(longest, 24), overflow="fold")
+    table.add_column("parameter", min_width=min(longest, 24))
     intervals = further_intervals(report)
     titles = [title for title, _ in intervals]
     for column in ("value", "95 % interval", *titles, "of it by inputs", "start"):
@@ -187,13 +184,11 @@ def _causes(report: Report) -> Table:
     table = Table(
         title="What explains the data better, best first",
         caption=f"Of {tests} tested. Chance: that any fits so much better by noise alone.",
-        title_justify="left",
-        caption_justify="left",
     )
-    table.add_column("cause", overflow="fold")
+    table.add_column("cause")
     for column in ("size", "explains", "chance"):
         table.add_column(column, justify="right")
-    table.add_column("with it", overflow="fold")
+    table.add_column("with it")
     for cause in report.causes.found[:CAUSES_MAX]:
         explained = f"{cause.explained:.0%}"
         shift = escape(cause.largest_shift)
@@ -210,12 +205,10 @@ def candidates_table(report: Report) -> Table:
         title="What to record next, most informative first",
         caption="Rows: expected half-width of the 95 % interval afterwards, with noise of inputs."
         + (f" Less informative: {escape(', '.join(remaining))}." if remaining else ""),
-        title_justify="left",
-        caption_justify="left",
     )
-    table.add_column("", no_wrap=True)
+    table.add_column("")
     for name in ("as it is", *short_names([motion.name for motion in shown])):
-        table.add_column(escape(name), justify="right", overflow="fold")
+        table.add_column(escape(name), justify="right")
     gains = (f"{motion.gain:.2f}" if np.isfinite(motion.gain) else "fails" for motion in shown)
     table.add_row("information [nats]", "", *gains, end_section=True)
     units = {p.name: p.unit for p in report.estimate.parameters}
@@ -239,12 +232,10 @@ def _searches(report: Report) -> Table:
         title="From other starts, best first",
         caption=f"Of {len(estimate.searches)} searches."
         + (f" {len(ends) - SEARCHES_MAX} more ends." if len(ends) > SEARCHES_MAX else ""),
-        title_justify="left",
-        caption_justify="left",
     )
     for column in ("cost", "searches", "ended at", "with"):
         is_text = column in ("ended at", "with")
-        table.add_column(column, justify="left" if is_text else "right", overflow="fold")
+        table.add_column(column, justify="left" if is_text else "right")
     held = estimate.held
     for k, (cost, count, ending, rho) in enumerate(ends[:SEARCHES_MAX], start=1):
         values = ", ".join(

@@ -6,13 +6,12 @@ import inspect
 from collections.abc import Iterable
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from sofa_softctl.base.suggestions import list_names
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.offers import BUILT_IN, brought_by, owners_of
+from sofa_softctl.view.terminal.table import Table, make_console
 
 LAMBDA = """\
 lambda is SOFA's multiplier, not the effort itself: dt times the force, pressure or torque with a
@@ -40,7 +39,7 @@ def show_components(name: str | None) -> None:
     from sofa_softctl.runtime.core import factory
     from sofa_softctl.runtime.core.component import Component
 
-    console = Console()
+    console = make_console()
     if name is None:
         table = Table("component", "also called", "what it is")
         for kind in sorted(set(factory.components().values()), key=lambda kind: kind.__name__):
@@ -84,28 +83,23 @@ def _no_component(name: str) -> str:
 
 def show_plugins(plugins: Iterable[str]) -> None:
     """Print plugins by name, and all that they register, by kind."""
-    table = Table()
-    for head in ("plugin", "brings", "names"):
-        table.add_column(head, overflow="fold")  # paths are long words
+    table = Table("plugin", "brings", "names")
     for plugin in plugins:
         label = escape(plugin)
         for kind, names in brought_by(plugin).items():
             text = list_names(names) if plugin == BUILT_IN else ", ".join(names)
             table.add_row(label, f"{kind}{'s' if len(names) > 1 else ''}", escape(text))
             label = ""
-    Console().print(table)
+    make_console().print(table)
 
 
 def show_diagnosis(findings: list[Any]) -> None:
     """Print findings, with advice below them."""
     table = Table.grid(padding=(0, 2))
-    table.add_column()
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")  # paths are long words
     for finding in findings:
         mark = "[green]ok[/]" if finding.good else "[bold red]no[/]"
         table.add_row(mark, escape(finding.subject), escape(finding.text))
         if finding.advice:
             style = "cyan" if finding.good else "yellow"
             table.add_row("", "", f"[{style}]{escape(finding.advice)}[/]")
-    Console().print(table, highlight=False)
+    make_console().print(table, highlight=False)

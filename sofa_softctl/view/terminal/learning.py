@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.terminal.run import Terminal
+from sofa_softctl.view.terminal.table import Table
 
 
 class LearningTerminal(Terminal):
@@ -47,7 +47,7 @@ class LearningTerminal(Terminal):
 
     def scores(self, by_name: Mapping[str, Any]) -> None:
         """Print a table of scores."""
-        table = Table(title="Score, without the noise of training", title_justify="left")
+        table = Table(title="Score, without the noise of training")
         for column in ("", "episodes", "mean return", "standard deviation", "decisions", "done"):
             table.add_column(column, justify="left" if not column else "right")
         for name, score in by_name.items():

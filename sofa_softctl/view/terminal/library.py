@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from sofa_softctl.library.building.forecast import forecast
 from sofa_softctl.library.building.stopping import PredictedInfeasible, Window, failure_bound
+from sofa_softctl.view.terminal.table import Table, make_console
 
 
 class Watch:
@@ -78,7 +77,7 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
     if as_json:
         print(json.dumps(data, indent=2))
     elif not quiet:
-        table = Table(title=escape(str(out)), title_justify="left", show_header=False)
+        table = Table(title=escape(str(out)), show_header=False)
         for name, value in {
             "motions": f"{motions}",
             "size": f"{data['bytes'] / 1e6:.1f} MB",
@@ -95,7 +94,7 @@ def show_built(builder: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
             "time": f"{counts.seconds:.0f} s",
         }.items():
             table.add_row(name, value)
-        Console().print(table)
+        make_console().print(table)
         if builder.full:
             print(
                 "It ended at the largest number of motions, not because tasks are known: allow "
@@ -132,14 +131,14 @@ def show_info(file: Any, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(data, indent=2))
         return
-    table = Table(title=escape(str(file.path)), title_justify="left", show_header=False)
+    table = Table(title=escape(str(file.path)), show_header=False)
     for name, value in data.items():
         if name == "parameters":
             for parameter, low, high in value:
                 table.add_row(escape(parameter), f"{low:.4g} to {high:.4g}")
         else:
             table.add_row(name, escape(f"{value:.4g}" if isinstance(value, float) else str(value)))
-    Console().print(table)
+    make_console().print(table)
 
 
 def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
@@ -182,7 +181,7 @@ def show_verification(result: Any, *, quiet: bool, as_json: bool) -> None:
         return
     if quiet:
         return
-    table = Table(title=f"{len(result.errors)} tasks never seen before", title_justify="left")
+    table = Table(title=f"{len(result.errors)} tasks never seen before")
     for column in ("", "mean", "median", "99 %", "largest"):
         table.add_column(column, justify="right" if column else "left")
     names = {
@@ -200,7 +199,7 @@ def show_verification(result: Any, *, quiet: bool, as_json: bool) -> None:
     for name, title in names.items():
         values = data[name] or dict.fromkeys(("mean", "median", "p99", "largest"), np.nan)
         table.add_row(title, *(f"{value:.3g}" for value in values.values()))
-    console = Console()
+    console = make_console()
     console.print(table)
     counts = (data["statuses"] | data["corrections"]).items()
     answered = ", ".join(f"{count} {name}" for name, count in counts)

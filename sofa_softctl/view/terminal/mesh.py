@@ -5,20 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from sofa_softctl.runtime.mesh.quality import (
+    ANGLE_MAX,
+    ANGLE_MIN,
+    ASPECT,
+    JACOBIAN,
+    THIN,
+    measures,
+)
+from sofa_softctl.view.terminal.table import Table, make_console
+
+MEASURES = {
+    "dihedral angles": (ANGLE_MIN, ANGLE_MAX),
+    "scaled Jacobian": (JACOBIAN,),
+    "aspect ratio": (ASPECT,),
+    "one element thick": (THIN,),
+}
+"""Measures of quality that a line shows."""
+COLORS = {"bad": "bold red", "fair": "yellow", "good": "green"}
 SIZES = {"mm": 1e-3, "m": 1.0}
 
 
 def show_mesh(name: str, mesh: Any, unit: str | None, findings: list[Any]) -> None:
     """Print a mesh as a table, then its findings."""
-    console = Console()
+    console = make_console()
     console.print(escape(name), style="bold", highlight=False, soft_wrap=True)
     table = Table.grid(padding=(0, 2))
     for label, text in _rows(mesh, unit):
-        table.add_row(label, escape(text))
+        table.add_row(label, escape(text), _grade_text(mesh, label))
     console.print(table, highlight=False)
     for finding in findings:
         style = "bold red" if finding.level == "error" else "yellow"
@@ -46,6 +62,17 @@ def _rows(mesh: Any, unit: str | None) -> Iterator[tuple[str, str]]:
         mean, high = shapes.aspect_ratio
         yield "aspect ratio", f"greatest {high:.3g}, mean {mean:.3g} (regular: 1)"
         yield "one element thick", f"{mesh.thin_fraction:.0%} of the volume"
+
+
+def _grade_text(mesh: Any, label: str) -> str:
+    """Return the worst grade of a line's numbers, with the limit that they miss."""
+    by_name = measures(mesh)
+    shown = [by_name[name] for name in MEASURES.get(label, ()) if name in by_name]
+    for measure in sorted(shown, key=lambda measure: list(COLORS).index(measure.grade)):
+        limit = f"{measure.limit:.0%}" if label == "one element thick" else f"{measure.limit:g}"
+        text = "" if measure.grade == "good" else f": {measure.side} {limit}"
+        return f"[{COLORS[measure.grade]}]{measure.grade}[/]{text}"
+    return ""
 
 
 def _guess(diagonal: float, unit: str | None) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from sofa_softctl.units import symbol
+from sofa_softctl.view.terminal.table import Table, make_console
 
 
 class Watch:
@@ -29,10 +28,9 @@ class Watch:
 
 def show_plan(result: Any) -> None:
     """Print the plan of a scene."""
-    console, data = Console(), result.to_dict()
+    console, data = make_console(), result.to_dict()
     table = Table(
         title=f"Plan for {escape(data['scene'])}, {escape(data['task'])}: {data['status']}",
-        title_justify="left",
         show_header=False,
     )
     equilibria, exact = f"{data['evaluations']}", data["seconds_exact"]
@@ -126,9 +124,9 @@ def show_stores(infos: list[Any]) -> None:
     size = f", {infos[0].size / 1e6:.1f} MB" if infos else ""
     name = escape(str(infos[0].path)) if infos else "The store"
     model_count = "1 model" if len(infos) == 1 else f"{len(infos)} models"
-    table = Table(title=f"{name}: {model_count}{size}", title_justify="left")
-    table.add_column("model", no_wrap=True)
-    table.add_column("equilibria", justify="right", no_wrap=True)
+    table = Table(title=f"{name}: {model_count}{size}")
+    table.add_column("model")
+    table.add_column("equilibria", justify="right")
     for column in ("by level", "several", "without answer", "damaged", "since"):
         table.add_column(column)
     for row in map(stored_row, infos):
@@ -136,4 +134,4 @@ def show_stores(infos: list[Any]) -> None:
         since = f"{row.created}, version {row.version}"
         counts = (row.branching, row.failed, row.damaged)
         table.add_row(row.model, f"{row.equilibria}", levels, *map(str, counts), since)
-    Console().print(table)
+    make_console().print(table)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from sofa_softctl.record.record import Record
+from sofa_softctl.view.terminal.table import Table, make_console
 
 
 def record_to_dict(record: Record) -> dict[str, Any]:
@@ -43,12 +42,12 @@ def record_to_dict(record: Record) -> dict[str, Any]:
 
 def show_record(record: Record) -> None:
     """Print the status of the run, its provenance, and the channels."""
-    console = Console()
+    console = make_console()
     steps, time = len(record.time), record.time
     span = f", t = {time[0]:g} to {time[-1]:g}" if steps else ""
     color = "green" if record.complete else "yellow"
     console.print(f"{steps} steps{span}: [{color}]{escape(record.status)}[/]", highlight=False)
-    about = Table("what produced it", "", title_justify="left")
+    about = Table("what produced it", "")
     for key, value in record.metadata.items():
         first, *tail = value.split("\n")
         text = f"{first} ... ({len(tail) + 1} lines)" if tail else first

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from typing_extensions import override
 
 from sofa_softctl.scene.control import report
+from sofa_softctl.scene.session.displacement import displacement_table
 from sofa_softctl.scene.session.run import Observer, RunSummary
 from sofa_softctl.view.terminal.progress import Bar, StatusLine, printed_lines
 
 if TYPE_CHECKING:
     from sofa_softctl.scene.session.session import Session
+    from sofa_softctl.view.terminal.table import Table
 
 COLORS_OF_LEVELS = {"good": "green", "doubt": "yellow"}
 """Colors of lines by their level."""
@@ -28,7 +29,7 @@ class Terminal:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
-        self.console = Console(quiet=quiet)
+        self.console = Console(quiet=True) if quiet else _console()
 
     def save_plot(self, path: Path, summary: RunSummary) -> None:
         """Draw the plot of a run, and name its files."""
@@ -76,8 +77,13 @@ class Terminal:
 
     def show(self, summary: RunSummary) -> None:
         """Print the tables of a run."""
+        if self.quiet:
+            return
         for controller_summary in summary.controllers.values():
             self.show_report(controller_summary.report(summary.units))
+        if summary.displacements and not summary.controllers:  # nothing else says what it did
+            table = displacement_table(summary.displacements, summary.units)
+            self.show_report(report.Report([table]))
         self.show_report(
             report.Report(lines=[report.Line(text, "doubt") for text, _ in summary.findings])
         )
@@ -112,12 +118,18 @@ class _RunProgress(Observer):
         self._bar.__exit__()
 
 
+def _console() -> Console:
+    from sofa_softctl.view.terminal.table import make_console
+
+    return make_console()
+
+
 def _rich(table: report.Table) -> Table:
+    from sofa_softctl.view.terminal.table import Table
+
     rich_table = Table(
         title=escape(table.title),
         caption=escape(table.caption) or None,
-        caption_justify="left",
-        title_justify="left",
     )
     for number, name in enumerate(table.columns):
         rich_table.add_column(escape(name), justify="left" if number in table.texts else "right")
@@ -127,11 +139,12 @@ def _rich(table: report.Table) -> Table:
 
 
 def _phase_table(summary: RunSummary) -> Table:
+    from sofa_softctl.view.terminal.table import Table
+
     table = Table(
         title=f"{summary.steps} steps, {summary.time:g} {summary.units['time']} simulated: "
         f"{summary.ms_per_step:.3g} ms a step (median), real-time factor "
         f"{summary.real_time_factor:.3g}",
-        title_justify="left",
     )
     table.add_column("phase")
     table.add_column("ms a step (mean)", justify="right")

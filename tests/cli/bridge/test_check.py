@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.base.user_module import import_file
 from sofa_softctl.bridge import registry
 from sofa_softctl.bridge.config.robot import DeviceConfig
@@ -58,7 +59,7 @@ def test_list_says_what_is_not_installed(bridge, monkeypatch):
 
     monkeypatch.setattr(LoopbackDevice, "modules", ("no_such_module", "numpy"))
     _, out, _ = bridge("list")
-    assert "not installed: no_such_module; pip install 'sofa-softctl[hardware]'" in out
+    assert f"not installed: no_such_module; {install_command('hardware')}" in out
 
 
 def test_check_shows_limits_in_both_units(robot, bridge):

@@ -1,15 +1,18 @@
+import json
 import math
 
+import meshio
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.mesh import Mesh
+from sofa_softctl.runtime.mesh import Mesh, describe, read_mesh
 from sofa_softctl.runtime.mesh.description import (
     aspect_ratio,
     dihedral_angles,
     edge_lengths,
     scaled_jacobian,
 )
+from sofa_softctl.runtime.mesh.quality import ASPECT, measures
 
 REGULAR = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
 CORNER = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
@@ -83,3 +86,34 @@ def test_without_tetrahedra_there_is_nothing():
     empty = Mesh(CORNER)
     assert dihedral_angles(empty).shape == edge_lengths(empty).shape == (0, 6)
     assert aspect_ratio(empty).shape == scaled_jacobian(empty).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("height", "grades"),
+    [
+        (0.8, ["good", "good", "good", "good"]),
+        (0.1, ["good", "fair", "good", "fair"]),
+        (0.05, ["fair", "fair", "fair", "bad"]),
+        (0.02, ["bad", "bad", "bad", "bad"]),
+    ],
+)
+def test_lower_and_lower_tetrahedra_have_worse_grades(softctl, tmp_path, height, grades):
+    """Of a triangle and a point above its centre; its nodes are all outside: thin."""
+    points = [[1, 0, 0], [-0.5, 0.866, 0], [-0.5, -0.866, 0], [0, 0, height]]
+    file = tmp_path / "one.vtk"
+    meshio.write(file, meshio.Mesh(points, {"tetra": [[0, 1, 2, 3]]}), file_format="vtk42")
+    found = measures(describe(read_mesh(file), file))
+    assert [measure.grade for measure in found.values()] == [*grades, "bad"]
+    _, out, _ = softctl("info", file)
+    lines = {line[:15].strip(): line for line in out.splitlines()}
+    assert lines["one element thi"].rstrip().endswith("bad: above 30%")
+    assert f"  {grades[2]}" in lines["scaled Jacobian"]
+    assert ("bad: above 10" in lines["aspect ratio"]) == (grades[3] == "bad")
+    _, out, _ = softctl("info", file, "--json")
+    quality = json.loads(out)["quality"]
+    assert quality[ASPECT]["grade"] == grades[3] and quality[ASPECT]["bad"] == 10.0
+
+
+def test_a_surface_has_no_measures(tmp_path):
+    surface = Mesh(REGULAR, triangles=[[0, 1, 2]])
+    assert measures(describe(surface, tmp_path / "a.stl")) == {}

@@ -7,6 +7,7 @@ import stat
 import pytest
 from rich.console import Console
 
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.scene.backend import doctor as diagnosis
 from sofa_softctl.scene.backend import probe as sofa_probe
 from sofa_softctl.scene.backend.doctor import Finding, sofa_findings
@@ -56,7 +57,7 @@ def test_no_sofa_is_good_and_says_how_to_get_one(doctor):
             "SOFA",
             True,
             "not installed, and not needed",
-            f"To run scenes in SOFA as well: '{conda()}', then 'pip install sofa-softctl' there. "
+            f"To run scenes in SOFA as well: '{conda()}', then '{install_command()}' there. "
             "Or unpack the release binaries of SOFA v25.06 or newer (for Python 3.12) and set "
             "SOFA_ROOT to their folder. Where the conda channel is served from: "
             "sofa-framework/conda-ci.",
@@ -294,7 +295,7 @@ def test_a_backend_that_would_end_the_process_is_not_good(monkeypatch, make_sofa
 
 def test_what_to_do_stands_below_what_was_found_and_brackets_are_shown(monkeypatch):
     console = Console(file=io.StringIO(), width=60)
-    monkeypatch.setattr(terminal, "Console", lambda: console)
+    monkeypatch.setattr(terminal, "make_console", lambda: console)
     command = f"conda create {'sofa-python3 ' * 6}".strip()
     terminal.show_diagnosis(
         [

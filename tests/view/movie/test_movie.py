@@ -269,7 +269,7 @@ def test_a_movie_of_unknown_kind_is_refused_before_the_run(tmp_path):
 def test_a_missing_extra_is_named_with_its_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     monkeypatch.setitem(sys.modules, "pyvista", None)
-    with pytest.raises(SoftctlError, match=r'pip install "sofa-softctl\[view\]"'):
+    with pytest.raises(SoftctlError, match=r"pip install .*\[view\]"):
         vtk.check_renderer()
 
 

@@ -6,7 +6,7 @@
  * output. "stepped": no time passes but by lines "run TICKS BYTES" on its input: once BYTES have
  * come from the line, so many ticks pass, and it prints "run TIME BYTES", those that it sent.
  *
- * SIGUSR1 presses the emergency stop, SIGUSR2 releases it, SIGTERM ends. */
+ * SIGUSR1 presses the emergency stop, SIGUSR2 releases it, SIGTERM and Ctrl-C end. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ void board_send(const uint8_t *bytes, uint8_t length)
 
 static void on_signal(int number)
 {
-    if (number == SIGTERM)
+    if (number == SIGTERM || number == SIGINT)
         ended = 1;
     else
         emergency = number == SIGUSR1;
@@ -159,6 +159,8 @@ int main(int count, char **arguments)
         fprintf(stderr, "%s: cannot be written: %s\n", arguments[1], strerror(errno));
         return 2;
     }
+    if (record != NULL)
+        setvbuf(record, NULL, _IOLBF, BUFSIZ); /* for who watches */
     stepped = count > 2 && strcmp(arguments[2], "stepped") == 0;
     start = now();
     const char *path = open_line();
@@ -170,6 +172,7 @@ int main(int count, char **arguments)
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGUSR2, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
     printf("%s\n", path);
     fflush(stdout);
 

@@ -48,9 +48,10 @@ class Bus:
         try:
             from dynamixel_sdk.protocol2_packet_handler import Protocol2PacketHandler
         except ImportError as error:
+            from sofa_softctl.base.extras import install_command
+
             raise DeviceUnavailableError(
-                "the Python package dynamixel-sdk is not installed: "
-                "pip install 'sofa-softctl[hardware]'"
+                f"the Python package dynamixel-sdk is not installed: {install_command('hardware')}"
             ) from error
         self.sdk: Any = Protocol2PacketHandler()
         self.line = SerialPort(port, baud_rate)

@@ -9,6 +9,7 @@ import tty
 
 import pytest
 
+from sofa_softctl.base.extras import install_command
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.components import SerialPortBridgeGeneric
 from sofa_softctl.runtime.core.scripted import Controller
@@ -145,7 +146,7 @@ def test_without_pyserial_the_scene_runs_with_a_warning(root, serial, caplog, mo
     monkeypatch.setattr(builtins, "__import__", without)
     serial(packetOut=[1, 2, 3])
     simulation.animate(root)
-    assert "pip install 'sofa-softctl[hardware]'" in warnings(caplog)[0]
+    assert install_command("hardware") in warnings(caplog)[0]
 
 
 def test_another_number_of_values_ends_sending(root, line, serial, caplog):
