@@ -20,7 +20,7 @@ EFFECT_TEXTS = {
     "hold": "a hold of {}",
     "mass": "another mass in {}",
     "offset": "an offset of {}",
-    "payload": "a payload in {}",
+    "payload": "a payload at {}",
     "sign": "a reversed {}",
     "swap": "swapped {}",
 }
