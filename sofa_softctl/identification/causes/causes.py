@@ -17,6 +17,11 @@ from scipy import stats
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.causes.cause import SETTINGS as CAUSE_SETTINGS
 from sofa_softctl.identification.causes.cause import Cause, Kind
+from sofa_softctl.identification.causes.checks import (
+    contradiction,
+    covariance,
+    unexplained_channels,
+)
 from sofa_softctl.identification.causes.columns import fits_of_changes
 from sofa_softctl.identification.causes.extended import (
     ExtendedEstimate,
@@ -33,7 +38,7 @@ from sofa_softctl.identification.causes.score import (
 )
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
-from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
+from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.model.experiment import Experiment
 
 
@@ -58,6 +63,8 @@ class CauseSearchSettings:
     """Excess of the cost over the expected one that noise explains [standard deviations]."""
     deviation_ratio_max: float = 3.0
     """Largest standard deviation of an effect that is reported, relative to its size [-]."""
+    contradiction_weight: float = 0.5
+    """Weight of the decrease of a cause that contradicts a prior or bound, for the order [-]."""
 
 
 SETTINGS = CauseSearchSettings()
@@ -175,6 +182,10 @@ class _Search:
         self.scores: list[tuple[Score, ExtendedEstimate]] = []
         self.untested: dict[str, str] = {}
         self._ends: dict[str, tuple[StackedResidual, np.ndarray]] = {}
+        self.is_white = not any(
+            experiment.unknowns or any(channel.deviation for channel in experiment.inputs)
+            for experiment in estimate.experiments
+        )
         self.far = estimate.cost > SETTINGS.far_cost_ratio * expected or not estimate.status.ok
 
     def test(self) -> None:
@@ -198,14 +209,15 @@ class _Search:
         if all(cause.left > CAUSE_SETTINGS.rms_ratio_max for cause in causes):
             causes += self._effects()
         level = SETTINGS.significance_level
-        causes = sorted(
-            (cause for cause in causes if cause.p_value < level), key=lambda cause: -cause.decrease
-        )
+        causes = sorted((cause for cause in causes if cause.p_value < level), key=_order)
+        if not causes:
+            return ()
+        most = max(cause.decrease for cause in causes)
         causes = [
-            replace(cause, explained=self._explained_fraction(cause, causes[0])) for cause in causes
+            replace(cause, explained=self._explained_fraction(cause, most)) for cause in causes
         ]
-        causes[:1] = [replace(cause, kept=self._correlation_ratio(cause)) for cause in causes[:1]]
-        if causes and causes[0].fits_coloured_noise:
+        causes[0] = self._examine(causes[0])
+        if causes[0].fits_coloured_noise:
             white_fraction = max(0.0, 1.0 - causes[0].kept)
             causes = [
                 replace(cause, explained=white_fraction * cause.explained) for cause in causes
@@ -213,7 +225,8 @@ class _Search:
         equally_good = [
             cause
             for cause in causes
-            if causes[0].decrease - cause.decrease <= self._tie_difference(causes[0])
+            if abs(causes[0].decrease - cause.decrease) <= self._tie_difference(causes[0])
+            and bool(cause.contradiction) == bool(causes[0].contradiction)
         ]
         names = tuple(cause.name for cause in equally_good)
         return tuple(
@@ -223,35 +236,32 @@ class _Search:
             for cause in causes
         )
 
-    def _explained_fraction(self, cause: Cause, best: Cause) -> float:
-        """Fraction of the cost above noise; of the best cause's decrease if that leaves noise."""
-        remaining_cost = self.estimate.cost - best.decrease - self.expected
-        excess = best.decrease
+    def _explained_fraction(self, cause: Cause, most: float) -> float:
+        """Fraction of the cost above noise; of the largest decrease if that leaves noise."""
+        remaining_cost = self.estimate.cost - most - self.expected
+        excess = most
         if remaining_cost > SETTINGS.cost_excess_max * np.sqrt(2.0 * self.expected):
             excess = max(excess, self.estimate.cost - self.expected)
         return float(min(1.0, max(0.0, cause.decrease) / excess))
 
-    def _correlation_ratio(self, cause: Cause) -> float:
-        """Return `Cause.kept`, or 0 if noise of inputs makes residuals that are not white.
-
-        Far from the noise, the remaining cost gives the same information.
-        """
-        experiments = self.estimate.experiments
-        is_white = not any(
-            experiment.unknowns or any(c.deviation for c in experiment.inputs)
-            for experiment in experiments
-        )
-        if self.far or not is_white or cause.name not in self._ends:
-            return 0.0
+    def _examine(self, cause: Cause) -> Cause:
+        """Return the cause with `kept` and `unexplained`, if residuals with it are independent."""
+        if not self.is_white or cause.name not in self._ends:
+            return cause
         misfit, rho = self._ends[cause.name]
+        fits = misfit.fits(rho)
+        if self.far:  # the remaining cost says what the correlation does
+            return replace(
+                cause, unexplained=() if cause.explains_residuals else unexplained_channels(fits)
+            )
         before_correlation, chance_deviation = covariance(self.estimate.fits)
-        after_correlation, _ = covariance(misfit.fits(rho))
-        return (
-            after_correlation / before_correlation
-            if min(before_correlation, after_correlation)
-            > SETTINGS.correlation_min * chance_deviation
-            else 0.0
-        )
+        after_correlation, _ = covariance(fits)
+        if (
+            min(before_correlation, after_correlation)
+            <= SETTINGS.correlation_min * chance_deviation
+        ):
+            return cause
+        return replace(cause, kept=after_correlation / before_correlation)
 
     def _report(self, text: str) -> None:
         if self.progress is not None:
@@ -296,6 +306,7 @@ class _Search:
             score.name,
             "effect" if extended.added else "fixed",
             fit.found,
+            contradiction=contradiction(fit.found, extended.misfit.parameters),
             change=fit.change,
             unit=score.parameter.unit,
             low=fit.change - half_width,
@@ -309,7 +320,14 @@ class _Search:
         except IdentificationError as error:
             self.untested["swapped columns"] = str(error)
             return []
-        return [self._cause(change.name, "columns", end, text=change.text) for change, end in pairs]
+        return [
+            self._cause(
+                *(change.name, "columns", end),
+                text=change.text,
+                contradiction=contradiction(end, self.estimate.parameters),
+            )
+            for change, end in pairs
+        ]
 
     def _cause(self, name: str, kind: Kind, end: SearchResult, **fields: Any) -> Cause:
         """Make the cause from the result of the fit with it."""
@@ -329,6 +347,10 @@ class _Search:
             if free
         }
         variance = max(1.0, end.cost / self.expected)
+        noise_max = CAUSE_SETTINGS.rms_ratio_max
+        if self.is_white:
+            excess = SETTINGS.cost_excess_max * np.sqrt(2.0 / self.expected)
+            noise_max = min(noise_max, float(np.sqrt(1.0 + excess)))
         tests = max(len(self.scores), 1)
         return Cause(
             name=name,
@@ -339,14 +361,11 @@ class _Search:
             left=float(np.sqrt(end.cost / self.expected)),
             shifts={parameter_name: change for parameter_name, (change, _) in shifts.items()},
             half_widths={parameter_name: change for parameter_name, (_, change) in shifts.items()},
+            noise_max=noise_max,
             **size | fields,
         )
 
 
-def covariance(fits: Sequence[Fit]) -> tuple[float, float]:
-    """Return the sum of products of successive residuals, and its deviation for white noise [-]."""
-    products = [fit.residuals[1:] * fit.residuals[:-1] for fit in fits]
-    count = sum(int(np.isfinite(products_of_fit).sum()) for products_of_fit in products)
-    return sum(float(np.nansum(products_of_fit)) for products_of_fit in products), float(
-        np.sqrt(count)
-    )
+def _order(cause: Cause) -> float:
+    weight = SETTINGS.contradiction_weight if cause.contradiction else 1.0
+    return -weight * cause.decrease

@@ -11,6 +11,7 @@ from sofa_softctl.identification.fem.parameter import payload, total_mass, young
 from sofa_softctl.identification.fem.problem import FemProblem
 from sofa_softctl.identification.fem.sensing import Drive, Marker
 from sofa_softctl.identification.fitting.estimate import estimate
+from sofa_softctl.identification.model.parameter import Prior
 from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.report.make import make_report
 from sofa_softctl.scene.session.session import Session
@@ -130,10 +131,11 @@ def test_a_payload_without_a_place_or_without_nodes_is_refused(problem):
         _ = replace(problem, parameters=(empty,)).derivative
 
 
-@pytest.mark.parametrize("place", [(10.0, 10.0, 88.0), (10.0, 15.0, 50.0)])
-def test_a_payload_of_the_real_robot_is_named_first(beam, place):
-    """A point mass in the scene, of other inertia than the model's: a cable's gain of -25 % and a
-    heavier body fit nearly as well, and shift the modulus."""
+MARKERS = {"middle": (10.0, 20.0, 54.0), "end": (10.0, 10.0, 90.0)}
+
+
+def loaded_report(beam, place, load=0.008, prior=None, mass=None, **values):
+    """Report of a beam of 380 kPa with a point mass, which has other inertia than the model's."""
 
     def createScene(root, load=0.0):
         node = beam(root, (2, 2, 6), cables=1)
@@ -146,25 +148,51 @@ def test_a_payload_of_the_real_robot_is_named_first(beam, place):
             body.addObject("BarycentricMapping")
         return root
 
-    markers = {"middle": (10.0, 20.0, 54.0), "end": (10.0, 10.0, 90.0)}
     problem = FemProblem(
         name="beam",
         scene=createScene,
-        parameters=(young_modulus("E", 300.0, lower=10.0),),
+        parameters=(young_modulus("E", 300.0, lower=10.0, prior=prior), *([mass] if mass else [])),
         drives=(Drive("left", "/beam/cable_0/cable"),),
-        sensors=tuple(Marker(name, at=at, deviation=NOISE) for name, at in markers.items()),
+        sensors=tuple(Marker(name, at=at, deviation=NOISE) for name, at in MARKERS.items()),
+        **values,
     )
-    recording = robot_recording(createScene, markers, load=0.008)
-    experiment = problem.experiment(recording)
-    report = make_report("beam", estimate([experiment]), [experiment])
+    experiment = problem.experiment(robot_recording(createScene, MARKERS, load=load))
+    return make_report("beam", estimate([experiment]), [experiment])
+
+
+@pytest.mark.parametrize("place", [(10.0, 10.0, 88.0), (10.0, 15.0, 50.0)])
+def test_a_payload_of_the_real_robot_is_named_first(beam, place):
+    """A cable's gain of -25 % and a heavier body fit nearly as well, and shift the modulus."""
+    report = loaded_report(beam, place)
     first = report.causes.first
     assert first.name == ("payload.free_end" if place[2] > 80.0 else "payload.middle")
     assert first.change == pytest.approx(0.008, rel=0.15)
     assert first.explains_residuals
     assert report.estimate.value("E") + first.shifts["E"] == pytest.approx(380.0, rel=0.03)
-    assert "A payload at" in report.verdict.text and "mass explains it: --with" in (
-        report.verdict.text
-    )
+    assert "A payload at" in report.verdict.text
+    assert "mass explains it: --with payload" in report.verdict.text
+
+
+def test_a_robot_without_a_payload_is_left_alone(beam):
+    assert loaded_report(beam, None, load=0.0).causes.first is None
+
+
+def test_no_cause_is_advised_that_contradicts_what_is_declared(beam):
+    """No payload is tested at the right place: a heavier body fits next best, then a gain of the
+    cable with a modulus of 262, below bounds or far from the prior."""
+    place, foot = (10.0, 10.0, 88.0), {"foot": (10.0, 10.0, 10.0)}
+    report = loaded_report(beam, place, payload_at=foot, prior=Prior(380.0, 10.0))
+    first, *others = report.causes.found
+    assert first.name == "mass.beam/mass" and first.contradiction == ""
+    assert "of it: --with mass.beam/mass. It does not explain middle.x." in report.verdict.text
+    assert all(cause.contradiction.startswith("E = 2") for cause in others)
+
+    mass = total_mass("mass", 0.04, prior=Prior(0.04, 1e-4))
+    report = loaded_report(beam, place, payload_at=foot, prior=Prior(380.0, 10.0), mass=mass)
+    assert report.causes.first.name == "gain.left"
+    assert " explain " in report.verdict.text and "only with E = " in report.verdict.text
+    assert "declared as 380 ± 10" in report.verdict.text
+    assert "--with" not in report.verdict.text
 
 
 def robot_recording(createScene, markers, **parameters):
