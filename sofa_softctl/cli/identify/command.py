@@ -160,12 +160,13 @@ def identify(
         ),
     ] = None,
     causes: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--causes/--no-causes",
-            help="Search for effects that the model leaves out. Ctrl-C skips this search.",
+            help="Search for effects that the model leaves out. Default: if that takes less than a "
+            "minute. Ctrl-C skips this search.",
         ),
-    ] = True,
+    ] = None,
     bootstrap: Annotated[
         int,
         typer.Option(metavar="N", help="Refit N data sets that the estimate simulates.", min=0),

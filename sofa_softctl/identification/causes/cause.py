@@ -10,8 +10,9 @@ import numpy as np
 
 from sofa_softctl.identification.data.units import quantity
 
-Kind = Literal["effect", "fixed", "columns"]
-"""An effect that the model leaves out, a parameter that the caller fixed, wrong columns."""
+Kind = Literal["effect", "fixed", "columns", "samples"]
+"""An effect that the model leaves out, a parameter that the caller fixed, wrong columns, samples of
+a sensor that sticks."""
 EFFECT_TEXTS = {
     "armature": "rotor inertia in {}",
     "damping": "damping in {}",
@@ -23,6 +24,7 @@ EFFECT_TEXTS = {
     "offset": "an offset of {}",
     "payload": "a payload at {}",
     "sign": "a reversed {}",
+    "stuck": "a stuck {}",
     "swap": "swapped {}",
 }
 """Description of an effect, by the part of its name before the dot."""
@@ -57,7 +59,7 @@ class Cause:
     kind: Kind
     """Kind of the cause."""
     text: str
-    """Description of wrong columns; "" if the description follows from the name."""
+    """Description of wrong columns or samples; "" if the description follows from the name."""
     change: float
     """Size of the effect, or change of the fixed parameter [unit], or NaN."""
     unit: str
@@ -133,6 +135,8 @@ class Cause:
         """Option that adds it to the model, or another recommendation."""
         if self.kind == "columns":
             return "correct the recording" if self.explains_residuals else "check the recording"
+        if self.kind == "samples":
+            return "leave these cells empty"
         return f"leave out --fix {self.name}" if self.kind == "fixed" else f"--with {self.name}"
 
     @property
@@ -148,7 +152,7 @@ class Cause:
         if self.explained >= SETTINGS.explained_fraction_min:
             excess = f"most of it, and leaves {self.left:.3g} times the noise"
             share = "it" if self.left <= self.noise_max else excess
-        if self.kind == "columns":
+        if self.kind in ("columns", "samples"):
             subject = f"{self.what}, which"
         elif self.kind == "fixed":
             subject = f"{self.what}, {self.size},"

@@ -23,9 +23,9 @@ from sofa_softctl.identification.causes.checks import (
     unexplained_channels,
 )
 from sofa_softctl.identification.causes.columns import fits_of_changes
+from sofa_softctl.identification.causes.effort import SearchTime, SearchTooLongError
 from sofa_softctl.identification.causes.extended import (
     ExtendedEstimate,
-    effect_names,
     with_effect,
     with_fixed,
 )
@@ -36,6 +36,7 @@ from sofa_softctl.identification.causes.score import (
     score,
     undetectable_biases,
 )
+from sofa_softctl.identification.causes.sticking import fits_without_sticking
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
 from sofa_softctl.identification.fitting.residual import StackedResidual
@@ -63,6 +64,9 @@ class CauseSearchSettings:
     """Excess of the cost over the expected one that noise explains [standard deviations]."""
     deviation_ratio_max: float = 3.0
     """Largest standard deviation of an effect that is reported, relative to its size [-]."""
+    sticking_fraction_min: float = 0.5
+    """Smallest fraction of the cost above noise that a signal that sticks explains [-]: of many
+    windows one may fit some of it."""
     contradiction_weight: float = 0.5
     """Weight of the decrease of a cause that contradicts a prior or bound, for the order [-]."""
 
@@ -88,6 +92,8 @@ class Causes:
     """Reason by name of an effect that could not be tested."""
     better: BetterMinimum | None = None
     """Better fit of the same model, or None. If there is one, causes are not reported."""
+    postponed: float = 0.0
+    """Expected time of a search that was not made, as it takes longer than a minute, or 0 [s]."""
 
     @property
     def first(self) -> Cause | None:
@@ -121,6 +127,7 @@ class Causes:
             ],
             "untested": self.untested,
             "better_fit": None if self.better is None else vars(self.better),
+            "postponed_seconds": self.postponed,
         }
 
 
@@ -134,6 +141,7 @@ def find_causes(
     half_widths: np.ndarray,
     expected: float,
     progress: Progress | None = None,
+    is_limited: bool = False,
 ) -> Causes:
     """Test all effects of the experiments, fit the likeliest causes, and rank them.
 
@@ -143,10 +151,14 @@ def find_causes(
         half_widths: Half-widths of the parameters' intervals, NaN if not fitted, shape (n_rho,).
         expected: Expected cost of a correct model, due to noise [-].
         progress: Called with a description of each step.
+        is_limited: Whether a search that takes longer than a minute is left out.
     """
-    search = _Search(estimate, experiments, half_widths, expected, progress)
-    search.test()
-    causes = search.rank_causes()
+    search = _Search(estimate, experiments, half_widths, expected, progress, is_limited)
+    try:
+        search.test()
+        causes = search.rank_causes()
+    except SearchTooLongError as error:
+        return replace(NONE, postponed=error.seconds)
     better = better_without(causes[0], estimate, experiments) if search.far and causes else None
     causes = () if better else causes
     level = SETTINGS.significance_level / max(len(search.scores), 1)
@@ -176,6 +188,7 @@ class _Search:
         half_widths: np.ndarray,
         expected: float,
         progress: Progress | None,
+        is_limited: bool,
     ) -> None:
         self.estimate, self.experiments = estimate, experiments
         self.half_widths, self.expected, self.progress = half_widths, expected, progress
@@ -187,14 +200,20 @@ class _Search:
             for experiment in estimate.experiments
         )
         self.far = estimate.cost > SETTINGS.far_cost_ratio * expected or not estimate.status.ok
+        self.time = SearchTime(estimate, experiments, is_limited=is_limited)
 
     def test(self) -> None:
         """Test all effects and fixed parameters, and sort the tests, most significant first."""
-        effects = effect_names(self.estimate, self.experiments)
-        tests = [(name, with_effect) for name in effects]
+        seconds = self.time.total_seconds(SETTINGS.fits_max_far if self.far else 0)
+        self.time.check(seconds)
+        tests = [(name, with_effect) for name in self.time.effects]
         tests += [(name, with_fixed) for name in self.estimate.fixed]
         for k, (name, extend) in enumerate(tests):
-            self._report(f"testing what the model may leave out: {name}, {k + 1} of {len(tests)}")
+            self.time.check(0.0)
+            self._report(
+                f"testing what the model may leave out, about {max(seconds, 1.0):.0f} s: {name}, "
+                f"{k + 1} of {len(tests)}"
+            )
             try:
                 extended = extend(self.estimate, self.experiments, name)
                 self.scores.append((score(extended), extended))
@@ -204,9 +223,9 @@ class _Search:
 
     def rank_causes(self) -> tuple[Cause, ...]:
         """Fit the likely causes, and return those that noise does not explain, best first."""
-        causes = self._columns() if self.far else []
-        # Columns that explain the residuals make fits of effects, which take long, needless.
-        if all(cause.left > CAUSE_SETTINGS.rms_ratio_max for cause in causes):
+        causes = self._recordings()
+        # Recordings that explain the residuals make fits of effects, which take long, needless.
+        if not _explains(causes):
             causes += self._effects()
         level = SETTINGS.significance_level
         causes = sorted((cause for cause in causes if cause.p_value < level), key=_order)
@@ -282,10 +301,11 @@ class _Search:
         ]
         likely.sort(key=lambda pair: (pair[0].p_value > 0.5, -pair[0].decrease))
         likely = [pair for pair in likely if np.isfinite(pair[0].deviation)]
+        likely = likely[: SETTINGS.fits_max_far if self.far else SETTINGS.fits_max]
+        simulations = sum(self.time.fit_simulations(test.name) for test, _ in likely)
+        self.time.check(simulations * self.time.simulation)
         causes = []
-        for effect_score, extended in likely[
-            : SETTINGS.fits_max_far if self.far else SETTINGS.fits_max
-        ]:
+        for effect_score, extended in likely:
             self._report(f"fitting {effect_score.name}")
             try:
                 fit = refit(extended, effect_score)
@@ -313,21 +333,25 @@ class _Search:
             high=fit.change + half_width,
         )
 
-    def _columns(self) -> list[Cause]:
-        """Fit recordings with columns that are swapped or reversed."""
+    def _recordings(self) -> list[Cause]:
+        """Fit recordings without signals that stick, or with columns swapped or reversed."""
+        causes, excess = list[Cause](), self.estimate.cost - self.expected
         try:
-            pairs = fits_of_changes(self.estimate, self.experiments, self.progress)
+            for signal, end in fits_without_sticking(self.estimate, self.experiments, self._report):
+                text = signal.text(self.estimate.fits[signal.experiment])
+                cause = self._change(signal.name, "samples", end, text)
+                if cause.decrease > SETTINGS.sticking_fraction_min * excess:
+                    causes.append(replace(cause, p_value=max(cause.p_value, signal.p_value)))
+            if self.far and not _explains(causes):
+                pairs = fits_of_changes(self.estimate, self.experiments, self._report)
+                causes += [self._change(c.name, "columns", end, c.text) for c, end in pairs]
         except IdentificationError as error:
             self.untested["swapped columns"] = str(error)
-            return []
-        return [
-            self._cause(
-                *(change.name, "columns", end),
-                text=change.text,
-                contradiction=contradiction(end, self.estimate.parameters),
-            )
-            for change, end in pairs
-        ]
+        return causes
+
+    def _change(self, name: str, kind: Kind, end: SearchResult, text: str) -> Cause:
+        contradictory = contradiction(end, self.estimate.parameters)
+        return self._cause(name, kind, end, text=text, contradiction=contradictory)
 
     def _cause(self, name: str, kind: Kind, end: SearchResult, **fields: Any) -> Cause:
         """Make the cause from the result of the fit with it."""
@@ -364,6 +388,10 @@ class _Search:
             noise_max=noise_max,
             **size | fields,
         )
+
+
+def _explains(causes: Sequence[Cause]) -> bool:
+    return any(cause.left <= cause.noise_max for cause in causes)
 
 
 def _order(cause: Cause) -> float:

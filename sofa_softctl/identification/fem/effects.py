@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,9 @@ PAYLOAD_SETTINGS = PayloadSettings()
 @dataclass(frozen=True)
 class FemEffect(Effect):
     """A further parameter of a scene; its `parameter` is a `FemParameter`."""
+
+    simulations: ClassVar[float] = 1.5
+    """With the time to build the scene with it."""
 
     def add_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with the effect, below changes of its signals if there are any."""
