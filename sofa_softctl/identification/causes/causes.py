@@ -178,6 +178,20 @@ def find_causes(
     return Causes(causes, hidden_effects, scores, search.untested, better)
 
 
+def expected_seconds(estimate: Estimate, experiments: Sequence[Experiment]) -> float:
+    """Expected time of `find_causes` before the noise of inputs is known [s]."""
+    time = SearchTime(estimate, experiments, is_limited=False)
+    return time.total_seconds(_expected_fits(estimate, estimate.data))
+
+
+def _expected_fits(estimate: Estimate, expected: float) -> int:
+    return SETTINGS.fits_max_far if _is_far(estimate, expected) else 0
+
+
+def _is_far(estimate: Estimate, expected: float) -> bool:
+    return estimate.cost > SETTINGS.far_cost_ratio * expected or not estimate.status.ok
+
+
 class _Search:
     """The tests and fits of one report."""
 
@@ -199,12 +213,12 @@ class _Search:
             experiment.unknowns or any(channel.deviation for channel in experiment.inputs)
             for experiment in estimate.experiments
         )
-        self.far = estimate.cost > SETTINGS.far_cost_ratio * expected or not estimate.status.ok
+        self.far = _is_far(estimate, expected)
         self.time = SearchTime(estimate, experiments, is_limited=is_limited)
 
     def test(self) -> None:
         """Test all effects and fixed parameters, and sort the tests, most significant first."""
-        seconds = self.time.total_seconds(SETTINGS.fits_max_far if self.far else 0)
+        seconds = self.time.total_seconds(_expected_fits(self.estimate, self.expected))
         self.time.check(seconds)
         tests = [(name, with_effect) for name in self.time.effects]
         tests += [(name, with_fixed) for name in self.estimate.fixed]

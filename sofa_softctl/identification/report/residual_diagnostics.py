@@ -161,7 +161,7 @@ def on_causes(report: Report) -> list[Diagnostic]:
     if report.causes.postponed:
         text = (
             "What the model may leave out was not searched for: that takes about "
-            f"{report.causes.postponed:.0f} s. --causes does it all the same."
+            f"{report.causes.postponed:.0f} s. --causes does it."
         )
         return [Diagnostic("look", text)]
     if first is None:
