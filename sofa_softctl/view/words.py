@@ -41,6 +41,14 @@ def plural(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time in a suitable unit."""
+    for length, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= 2.0 * length:
+            return f"{seconds / length:.2g} {name}"
+    return f"{seconds:.2g} s"
+
+
 def format_value(value: Any) -> str:
     """Return a value of a row as text, numbers with five digits."""
     if isinstance(value, bool) or value is None:

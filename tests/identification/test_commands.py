@@ -2,8 +2,10 @@
 
 import json
 import re
+import shlex
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from typer.testing import CliRunner
 from sofa_softctl.base.processes import TerminationSignal
 from sofa_softctl.cli.app import app
 from sofa_softctl.errors import IdentificationError, SoftctlError
+from sofa_softctl.identification.causes import effort
 from sofa_softctl.identification.model.problem import load_problem
 from sofa_softctl.scene.session.session import Session
 
@@ -282,6 +285,24 @@ def test_what_a_long_search_found_is_shown_before_it_is_judged(files, monkeypatc
     monkeypatch.setattr("sofa_softctl.cli.identify.command.LONG_SEARCH", 0.0)
     told = run(PROBLEM, "--data", files / "a.csv")
     assert "The search ended, not judged yet, at tau = 0." in told
+    assert "The search for causes takes about 1 s." in told
+
+
+def test_a_long_search_for_causes_is_offered_with_its_time(files, monkeypatch):
+    """Here any search is too long. It is made on request, and offered by its own command."""
+    monkeypatch.setattr("sofa_softctl.cli.identify.command.LONG_SEARCH", 0.0)
+    monkeypatch.setattr(effort, "SETTINGS", replace(effort.SETTINGS, time_max=0.0))
+    words = ["softctl", "identify", PROBLEM, "--data", str(files / "a.csv")]
+    monkeypatch.setattr("sys.argv", words)
+    told = run(*words[2:])
+    assert "A search for causes would take about 1 s: --causes makes it." in told
+    assert "What the model may leave out was not searched for: that takes about " in told
+    assert f"more: {shlex.join(words)} --causes" in told
+    assert "could not show" not in told
+    told = run(*words[2:], "--causes")
+    assert "could not show" in told and "was not searched for" not in told
+    found = json.loads(run(*words[2:], "--json"))
+    assert found["causes"]["postponed_seconds"] > 0.0
 
 
 def test_one_simulation_is_one(files):

@@ -18,7 +18,12 @@ from sofa_softctl.cli.identify.inputs import (
     choose_problem,
     ranges_of,
 )
-from sofa_softctl.cli.identify.outputs import show_scene, write_results, write_template
+from sofa_softctl.cli.identify.outputs import (
+    show_scene,
+    show_search,
+    write_results,
+    write_template,
+)
 from sofa_softctl.cli.options import (
     Cluster,
     Json,
@@ -160,12 +165,13 @@ def identify(
         ),
     ] = None,
     causes: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--causes/--no-causes",
-            help="Search for effects that the model leaves out. Ctrl-C skips this search.",
+            help="Search for effects that the model leaves out. Default: if that takes less than a "
+            "minute. Ctrl-C skips this search.",
         ),
-    ] = True,
+    ] = None,
     bootstrap: Annotated[
         int,
         typer.Option(metavar="N", help="Refit N data sets that the estimate simulates.", min=0),
@@ -182,6 +188,7 @@ def identify(
     from sofa_softctl.base.executors.workers import check_workers, files_sent
     from sofa_softctl.base.executors.workers import workers as processes
     from sofa_softctl.base.suggestions import sentence
+    from sofa_softctl.identification.causes.causes import expected_seconds
     from sofa_softctl.identification.data.assemble import check_different
     from sofa_softctl.identification.design.design import design_motion
     from sofa_softctl.identification.effects.selection import (
@@ -268,7 +275,8 @@ def identify(
                 progress=view.design_progress(progress),
             )
         if result.seconds > LONG_SEARCH:
-            terminal.note(f"{view.estimate_text(result)} Ctrl-C leaves out what follows.")
+            remaining = view.remaining_text(expected_seconds(result, experiments), causes)
+            terminal.note(f"{view.estimate_text(result)} {remaining}")
         options = _unless_stopped(
             terminal,
             "finer models and refits",
@@ -310,6 +318,8 @@ def identify(
         except SoftctlError as error:  # the result is shown all the same
             failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
+    if made.causes.postponed and not (quiet or as_json):
+        show_search(made.causes.postponed)
     if model.scene is not None and not (quiet or as_json):
         show_scene(model, result.rho, doubted=bool(made.distrust))
     if failed is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,16 @@ def show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> N
             f"{', '.join(missing)}: no parameter of the scene. Where it has one, "
             "`scene_parameter` in the problem says which."
         )
+
+
+def show_search(seconds: float) -> None:
+    """Print the command that also searches for causes, with its expected time [s]."""
+    from sofa_softctl.view.words import duration
+
+    command = shlex.join(["softctl", *sys.argv[1:], "--causes"])
+    typer.echo(
+        f"With a search for what the model may leave out, {duration(seconds)} more: {command}"
+    )
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from sofa_softctl.identification.data.units import quantity
 
-Kind = Literal["effect", "fixed", "columns"]
-"""An effect that the model leaves out, a parameter that the caller fixed, wrong columns."""
+Kind = Literal["effect", "fixed", "columns", "samples"]
+"""An effect that the model leaves out, a parameter that the caller fixed, wrong columns, samples of
+a sensor that sticks."""
 EFFECT_TEXTS = {
     "armature": "rotor inertia in {}",
     "damping": "damping in {}",
@@ -20,8 +22,9 @@ EFFECT_TEXTS = {
     "hold": "a hold of {}",
     "mass": "another mass in {}",
     "offset": "an offset of {}",
-    "payload": "a payload in {}",
+    "payload": "a payload at {}",
     "sign": "a reversed {}",
+    "stuck": "a stuck {}",
     "swap": "swapped {}",
 }
 """Description of an effect, by the part of its name before the dot."""
@@ -38,7 +41,7 @@ class CauseSettings:
     explained_fraction_min: float = 0.9
     """Smallest fraction of the cost above noise that a sufficient cause explains [-]."""
     rms_ratio_max: float = 1.3
-    """Largest RMS residual with a sufficient cause, relative to noise [-]."""
+    """Largest RMS residual with a sufficient cause, relative to noise [-], of few data."""
     correlation_ratio_max: float = 0.2
     """Largest covariance of successive residuals with a sufficient cause, relative to the
     covariance without it [-]; above, there is another reason, such as noise that is not white."""
@@ -56,7 +59,7 @@ class Cause:
     kind: Kind
     """Kind of the cause."""
     text: str
-    """Description of wrong columns; "" if the description follows from the name."""
+    """Description of wrong columns or samples; "" if the description follows from the name."""
     change: float
     """Size of the effect, or change of the fixed parameter [unit], or NaN."""
     unit: str
@@ -80,6 +83,13 @@ class Cause:
     kept: float = 0.0
     """Covariance of successive residuals with the cause, relative to the covariance without it [-];
     0 for white noise, or if it was not computed."""
+    noise_max: float = SETTINGS.rms_ratio_max
+    """Largest RMS residual that noise explains, relative to the RMS residual due to noise [-]."""
+    contradiction: str = ""
+    """Value with the cause that contradicts a declared prior or bound, such as 'E at its lower
+    bound, 300 kPa', or ""."""
+    unexplained: tuple[str, ...] = ()
+    """Channels whose residuals with the cause are not noise, largest first, if it was computed."""
     alike: tuple[str, ...] = ()
     """Other causes that fit equally well: the data cannot distinguish them."""
 
@@ -100,8 +110,9 @@ class Cause:
         """True if it explains the residuals except for noise."""
         return (
             self.explained >= SETTINGS.explained_fraction_min
-            and self.left <= SETTINGS.rms_ratio_max
+            and self.left <= self.noise_max
             and not self.fits_coloured_noise
+            and not self.contradiction
         )
 
     @property
@@ -124,6 +135,8 @@ class Cause:
         """Option that adds it to the model, or another recommendation."""
         if self.kind == "columns":
             return "correct the recording" if self.explains_residuals else "check the recording"
+        if self.kind == "samples":
+            return "leave these cells empty"
         return f"leave out --fix {self.name}" if self.kind == "fixed" else f"--with {self.name}"
 
     @property
@@ -135,19 +148,30 @@ class Cause:
                 f"perhaps the noise is not white. The likeliest, {self.what} of {self.size}, "
                 f"leaves {self.kept:.0%} of it."
             )
-        share = "it" if self.explains_residuals else f"{self.explained:.0%} of it"
-        if self.explained >= SETTINGS.explained_fraction_min and self.left > SETTINGS.rms_ratio_max:
-            share = f"most of it, and leaves {self.left:.2g} times the noise"
-        if self.kind == "columns":
-            text = f"{self.what}, which explains {share}: {self.advice}."
+        share = f"{self.explained:.0%} of it"
+        if self.explained >= SETTINGS.explained_fraction_min:
+            excess = f"most of it, and leaves {self.left:.3g} times the noise"
+            share = "it" if self.left <= self.noise_max else excess
+        if self.kind in ("columns", "samples"):
+            subject = f"{self.what}, which"
         elif self.kind == "fixed":
-            text = f"{self.what}, {self.size}, explains {share}: {self.advice}."
+            subject = f"{self.what}, {self.size},"
         else:
-            text = f"{self.what} of {self.size} explains {share}: {self.advice}."
+            subject = f"{self.what} of {self.size}"
+        if self.contradiction:
+            text = (
+                f"{subject} would explain {share}, but only with {self.contradiction}: it is not "
+                "the cause, or not the only one."
+            )
+        else:
+            text = f"{subject} explains {share}: {self.advice}."
             if self.name.startswith("gain.") and abs(self.change) > SETTINGS.unit_gain_min:
                 text += " Or its numbers are in another unit."
+        if self.unexplained:
+            text += f" It does not explain {join_alternatives(self.unexplained, 'and')}."
         if self.alike:
-            text += f" The data cannot tell it from {join_alternatives(self.alike)}."
+            names = [effect_text(name) for name in self.alike]
+            text += f" The data cannot tell it from {join_alternatives(names)}."
         return text[:1].upper() + text[1:]
 
     @property
@@ -161,7 +185,8 @@ class Cause:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
-        values = vars(self) | {"alike": list(self.alike), "matters": self.shifts_parameters}
+        values = vars(self) | {"alike": list(self.alike), "unexplained": list(self.unexplained)}
+        values |= {"matters": self.shifts_parameters}
         return values | {"sentence": self.sentence}
 
 
@@ -179,7 +204,6 @@ def value_text(value: float, half_width: float, unit: str) -> str:
     return quantity(f"{value:.3g}{half_width_text}", unit)
 
 
-def join_alternatives(names: tuple[str, ...]) -> str:
-    """Join descriptions of effects: 'a, b or c'."""
-    words = [effect_text(name) for name in names]
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+def join_alternatives(texts: Sequence[str], last: str = "or") -> str:
+    """Join texts: 'a, b or c'."""
+    return f" {last} ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))

@@ -17,10 +17,15 @@ from scipy import stats
 from sofa_softctl.errors import IdentificationError, SimulationError
 from sofa_softctl.identification.causes.cause import SETTINGS as CAUSE_SETTINGS
 from sofa_softctl.identification.causes.cause import Cause, Kind
+from sofa_softctl.identification.causes.checks import (
+    contradiction,
+    covariance,
+    unexplained_channels,
+)
 from sofa_softctl.identification.causes.columns import fits_of_changes
+from sofa_softctl.identification.causes.effort import SearchTime, SearchTooLongError
 from sofa_softctl.identification.causes.extended import (
     ExtendedEstimate,
-    effect_names,
     with_effect,
     with_fixed,
 )
@@ -31,9 +36,10 @@ from sofa_softctl.identification.causes.score import (
     score,
     undetectable_biases,
 )
+from sofa_softctl.identification.causes.sticking import fits_without_sticking
 from sofa_softctl.identification.fitting.estimate import Estimate
 from sofa_softctl.identification.fitting.gauss_newton import SearchResult
-from sofa_softctl.identification.fitting.residual import Fit, StackedResidual
+from sofa_softctl.identification.fitting.residual import StackedResidual
 from sofa_softctl.identification.model.experiment import Experiment
 
 
@@ -58,6 +64,11 @@ class CauseSearchSettings:
     """Excess of the cost over the expected one that noise explains [standard deviations]."""
     deviation_ratio_max: float = 3.0
     """Largest standard deviation of an effect that is reported, relative to its size [-]."""
+    sticking_fraction_min: float = 0.5
+    """Smallest fraction of the cost above noise that a signal that sticks explains [-]: of many
+    windows one may fit some of it."""
+    contradiction_weight: float = 0.5
+    """Weight of the decrease of a cause that contradicts a prior or bound, for the order [-]."""
 
 
 SETTINGS = CauseSearchSettings()
@@ -81,6 +92,8 @@ class Causes:
     """Reason by name of an effect that could not be tested."""
     better: BetterMinimum | None = None
     """Better fit of the same model, or None. If there is one, causes are not reported."""
+    postponed: float = 0.0
+    """Expected time of a search that was not made, as it takes longer than a minute, or 0 [s]."""
 
     @property
     def first(self) -> Cause | None:
@@ -114,6 +127,7 @@ class Causes:
             ],
             "untested": self.untested,
             "better_fit": None if self.better is None else vars(self.better),
+            "postponed_seconds": self.postponed,
         }
 
 
@@ -127,6 +141,7 @@ def find_causes(
     half_widths: np.ndarray,
     expected: float,
     progress: Progress | None = None,
+    is_limited: bool = False,
 ) -> Causes:
     """Test all effects of the experiments, fit the likeliest causes, and rank them.
 
@@ -136,10 +151,14 @@ def find_causes(
         half_widths: Half-widths of the parameters' intervals, NaN if not fitted, shape (n_rho,).
         expected: Expected cost of a correct model, due to noise [-].
         progress: Called with a description of each step.
+        is_limited: Whether a search that takes longer than a minute is left out.
     """
-    search = _Search(estimate, experiments, half_widths, expected, progress)
-    search.test()
-    causes = search.rank_causes()
+    search = _Search(estimate, experiments, half_widths, expected, progress, is_limited)
+    try:
+        search.test()
+        causes = search.rank_causes()
+    except SearchTooLongError as error:
+        return replace(NONE, postponed=error.seconds)
     better = better_without(causes[0], estimate, experiments) if search.far and causes else None
     causes = () if better else causes
     level = SETTINGS.significance_level / max(len(search.scores), 1)
@@ -159,6 +178,20 @@ def find_causes(
     return Causes(causes, hidden_effects, scores, search.untested, better)
 
 
+def expected_seconds(estimate: Estimate, experiments: Sequence[Experiment]) -> float:
+    """Expected time of `find_causes` before the noise of inputs is known [s]."""
+    time = SearchTime(estimate, experiments, is_limited=False)
+    return time.total_seconds(_expected_fits(estimate, estimate.data))
+
+
+def _expected_fits(estimate: Estimate, expected: float) -> int:
+    return SETTINGS.fits_max_far if _is_far(estimate, expected) else 0
+
+
+def _is_far(estimate: Estimate, expected: float) -> bool:
+    return estimate.cost > SETTINGS.far_cost_ratio * expected or not estimate.status.ok
+
+
 class _Search:
     """The tests and fits of one report."""
 
@@ -169,21 +202,32 @@ class _Search:
         half_widths: np.ndarray,
         expected: float,
         progress: Progress | None,
+        is_limited: bool,
     ) -> None:
         self.estimate, self.experiments = estimate, experiments
         self.half_widths, self.expected, self.progress = half_widths, expected, progress
         self.scores: list[tuple[Score, ExtendedEstimate]] = []
         self.untested: dict[str, str] = {}
         self._ends: dict[str, tuple[StackedResidual, np.ndarray]] = {}
-        self.far = estimate.cost > SETTINGS.far_cost_ratio * expected or not estimate.status.ok
+        self.is_white = not any(
+            experiment.unknowns or any(channel.deviation for channel in experiment.inputs)
+            for experiment in estimate.experiments
+        )
+        self.far = _is_far(estimate, expected)
+        self.time = SearchTime(estimate, experiments, is_limited=is_limited)
 
     def test(self) -> None:
         """Test all effects and fixed parameters, and sort the tests, most significant first."""
-        effects = effect_names(self.estimate, self.experiments)
-        tests = [(name, with_effect) for name in effects]
+        seconds = self.time.total_seconds(_expected_fits(self.estimate, self.expected))
+        self.time.check(seconds)
+        tests = [(name, with_effect) for name in self.time.effects]
         tests += [(name, with_fixed) for name in self.estimate.fixed]
         for k, (name, extend) in enumerate(tests):
-            self._report(f"testing what the model may leave out: {name}, {k + 1} of {len(tests)}")
+            self.time.check(0.0)
+            self._report(
+                f"testing what the model may leave out, about {max(seconds, 1.0):.0f} s: {name}, "
+                f"{k + 1} of {len(tests)}"
+            )
             try:
                 extended = extend(self.estimate, self.experiments, name)
                 self.scores.append((score(extended), extended))
@@ -193,19 +237,20 @@ class _Search:
 
     def rank_causes(self) -> tuple[Cause, ...]:
         """Fit the likely causes, and return those that noise does not explain, best first."""
-        causes = self._columns() if self.far else []
-        # Columns that explain the residuals make fits of effects, which take long, needless.
-        if all(cause.left > CAUSE_SETTINGS.rms_ratio_max for cause in causes):
+        causes = self._recordings()
+        # Recordings that explain the residuals make fits of effects, which take long, needless.
+        if not _explains(causes):
             causes += self._effects()
         level = SETTINGS.significance_level
-        causes = sorted(
-            (cause for cause in causes if cause.p_value < level), key=lambda cause: -cause.decrease
-        )
+        causes = sorted((cause for cause in causes if cause.p_value < level), key=_order)
+        if not causes:
+            return ()
+        most = max(cause.decrease for cause in causes)
         causes = [
-            replace(cause, explained=self._explained_fraction(cause, causes[0])) for cause in causes
+            replace(cause, explained=self._explained_fraction(cause, most)) for cause in causes
         ]
-        causes[:1] = [replace(cause, kept=self._correlation_ratio(cause)) for cause in causes[:1]]
-        if causes and causes[0].fits_coloured_noise:
+        causes[0] = self._examine(causes[0])
+        if causes[0].fits_coloured_noise:
             white_fraction = max(0.0, 1.0 - causes[0].kept)
             causes = [
                 replace(cause, explained=white_fraction * cause.explained) for cause in causes
@@ -213,7 +258,8 @@ class _Search:
         equally_good = [
             cause
             for cause in causes
-            if causes[0].decrease - cause.decrease <= self._tie_difference(causes[0])
+            if abs(causes[0].decrease - cause.decrease) <= self._tie_difference(causes[0])
+            and bool(cause.contradiction) == bool(causes[0].contradiction)
         ]
         names = tuple(cause.name for cause in equally_good)
         return tuple(
@@ -223,35 +269,32 @@ class _Search:
             for cause in causes
         )
 
-    def _explained_fraction(self, cause: Cause, best: Cause) -> float:
-        """Fraction of the cost above noise; of the best cause's decrease if that leaves noise."""
-        remaining_cost = self.estimate.cost - best.decrease - self.expected
-        excess = best.decrease
+    def _explained_fraction(self, cause: Cause, most: float) -> float:
+        """Fraction of the cost above noise; of the largest decrease if that leaves noise."""
+        remaining_cost = self.estimate.cost - most - self.expected
+        excess = most
         if remaining_cost > SETTINGS.cost_excess_max * np.sqrt(2.0 * self.expected):
             excess = max(excess, self.estimate.cost - self.expected)
         return float(min(1.0, max(0.0, cause.decrease) / excess))
 
-    def _correlation_ratio(self, cause: Cause) -> float:
-        """Return `Cause.kept`, or 0 if noise of inputs makes residuals that are not white.
-
-        Far from the noise, the remaining cost gives the same information.
-        """
-        experiments = self.estimate.experiments
-        is_white = not any(
-            experiment.unknowns or any(c.deviation for c in experiment.inputs)
-            for experiment in experiments
-        )
-        if self.far or not is_white or cause.name not in self._ends:
-            return 0.0
+    def _examine(self, cause: Cause) -> Cause:
+        """Return the cause with `kept` and `unexplained`, if residuals with it are independent."""
+        if not self.is_white or cause.name not in self._ends:
+            return cause
         misfit, rho = self._ends[cause.name]
+        fits = misfit.fits(rho)
+        if self.far:  # the remaining cost says what the correlation does
+            return replace(
+                cause, unexplained=() if cause.explains_residuals else unexplained_channels(fits)
+            )
         before_correlation, chance_deviation = covariance(self.estimate.fits)
-        after_correlation, _ = covariance(misfit.fits(rho))
-        return (
-            after_correlation / before_correlation
-            if min(before_correlation, after_correlation)
-            > SETTINGS.correlation_min * chance_deviation
-            else 0.0
-        )
+        after_correlation, _ = covariance(fits)
+        if (
+            min(before_correlation, after_correlation)
+            <= SETTINGS.correlation_min * chance_deviation
+        ):
+            return cause
+        return replace(cause, kept=after_correlation / before_correlation)
 
     def _report(self, text: str) -> None:
         if self.progress is not None:
@@ -272,10 +315,11 @@ class _Search:
         ]
         likely.sort(key=lambda pair: (pair[0].p_value > 0.5, -pair[0].decrease))
         likely = [pair for pair in likely if np.isfinite(pair[0].deviation)]
+        likely = likely[: SETTINGS.fits_max_far if self.far else SETTINGS.fits_max]
+        simulations = sum(self.time.fit_simulations(test.name) for test, _ in likely)
+        self.time.check(simulations * self.time.simulation)
         causes = []
-        for effect_score, extended in likely[
-            : SETTINGS.fits_max_far if self.far else SETTINGS.fits_max
-        ]:
+        for effect_score, extended in likely:
             self._report(f"fitting {effect_score.name}")
             try:
                 fit = refit(extended, effect_score)
@@ -296,20 +340,32 @@ class _Search:
             score.name,
             "effect" if extended.added else "fixed",
             fit.found,
+            contradiction=contradiction(fit.found, extended.misfit.parameters),
             change=fit.change,
             unit=score.parameter.unit,
             low=fit.change - half_width,
             high=fit.change + half_width,
         )
 
-    def _columns(self) -> list[Cause]:
-        """Fit recordings with columns that are swapped or reversed."""
+    def _recordings(self) -> list[Cause]:
+        """Fit recordings without signals that stick, or with columns swapped or reversed."""
+        causes, excess = list[Cause](), self.estimate.cost - self.expected
         try:
-            pairs = fits_of_changes(self.estimate, self.experiments, self.progress)
+            for signal, end in fits_without_sticking(self.estimate, self.experiments, self._report):
+                text = signal.text(self.estimate.fits[signal.experiment])
+                cause = self._change(signal.name, "samples", end, text)
+                if cause.decrease > SETTINGS.sticking_fraction_min * excess:
+                    causes.append(replace(cause, p_value=max(cause.p_value, signal.p_value)))
+            if self.far and not _explains(causes):
+                pairs = fits_of_changes(self.estimate, self.experiments, self._report)
+                causes += [self._change(c.name, "columns", end, c.text) for c, end in pairs]
         except IdentificationError as error:
             self.untested["swapped columns"] = str(error)
-            return []
-        return [self._cause(change.name, "columns", end, text=change.text) for change, end in pairs]
+        return causes
+
+    def _change(self, name: str, kind: Kind, end: SearchResult, text: str) -> Cause:
+        contradictory = contradiction(end, self.estimate.parameters)
+        return self._cause(name, kind, end, text=text, contradiction=contradictory)
 
     def _cause(self, name: str, kind: Kind, end: SearchResult, **fields: Any) -> Cause:
         """Make the cause from the result of the fit with it."""
@@ -329,6 +385,10 @@ class _Search:
             if free
         }
         variance = max(1.0, end.cost / self.expected)
+        noise_max = CAUSE_SETTINGS.rms_ratio_max
+        if self.is_white:
+            excess = SETTINGS.cost_excess_max * np.sqrt(2.0 / self.expected)
+            noise_max = min(noise_max, float(np.sqrt(1.0 + excess)))
         tests = max(len(self.scores), 1)
         return Cause(
             name=name,
@@ -339,14 +399,15 @@ class _Search:
             left=float(np.sqrt(end.cost / self.expected)),
             shifts={parameter_name: change for parameter_name, (change, _) in shifts.items()},
             half_widths={parameter_name: change for parameter_name, (_, change) in shifts.items()},
+            noise_max=noise_max,
             **size | fields,
         )
 
 
-def covariance(fits: Sequence[Fit]) -> tuple[float, float]:
-    """Return the sum of products of successive residuals, and its deviation for white noise [-]."""
-    products = [fit.residuals[1:] * fit.residuals[:-1] for fit in fits]
-    count = sum(int(np.isfinite(products_of_fit).sum()) for products_of_fit in products)
-    return sum(float(np.nansum(products_of_fit)) for products_of_fit in products), float(
-        np.sqrt(count)
-    )
+def _explains(causes: Sequence[Cause]) -> bool:
+    return any(cause.left <= cause.noise_max for cause in causes)
+
+
+def _order(cause: Cause) -> float:
+    weight = SETTINGS.contradiction_weight if cause.contradiction else 1.0
+    return -weight * cause.decrease

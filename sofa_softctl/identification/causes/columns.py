@@ -97,7 +97,9 @@ def apply_column_change(
     Raises:
         IdentificationError: An experiment's `with_recording` failed, or returned something else.
     """
-    changed_experiments = [_apply_to_experiment(experiment, change) for experiment in experiments]
+    changed_experiments = [
+        apply_to_experiment(experiment, change.apply) for experiment in experiments
+    ]
     return (
         None
         if None in changed_experiments
@@ -109,9 +111,16 @@ def apply_column_change(
     )
 
 
-def _apply_to_experiment(experiment: Experiment, change: ColumnChange) -> Experiment | None:
+def apply_to_experiment(
+    experiment: Experiment, change: Callable[[Recording], Recording]
+) -> Experiment | None:
+    """Return the experiment of the changed recording, or None if not possible.
+
+    Raises:
+        IdentificationError: The experiment's `with_recording` failed, or returned something else.
+    """
     try:
-        changed_experiment = experiment.with_recording(change.apply)
+        changed_experiment = experiment.with_recording(change)
         return None if changed_experiment is None else Experiment.checked(changed_experiment)
     except Exception as error:  # of a user's own class
         raise IdentificationError(
@@ -147,7 +156,7 @@ def fits_of_changes(
         progress("looking for columns that are swapped or reversed")
     fits = []
     for change in _screen_changes(estimate, experiments, possible_changes)[:4]:
-        end = _fit_changed(estimate, apply_column_change(experiments, change))
+        end = fit_changed(estimate, apply_column_change(experiments, change))
         if end is not None:
             fits.append((change, end))
     return sorted(fits, key=lambda pair: pair[1].cost)
@@ -184,7 +193,7 @@ class _LinearisedModel:
         self, estimate: Estimate, experiments: Sequence[Experiment], rho: np.ndarray
     ) -> None:
         self.estimate, self.experiments, self.rho = estimate, experiments, rho
-        self.misfit = self._misfit(experiments)
+        self.misfit = stack(estimate, experiments)
         try:
             self.fits = self.misfit.fits(rho)
         except SimulationError:
@@ -202,7 +211,7 @@ class _LinearisedModel:
             if changed_experiments is None:
                 return float("inf")
             try:
-                fits = self._misfit(changed_experiments).fits(self.rho)
+                fits = stack(self.estimate, changed_experiments).fits(self.rho)
             except SimulationError:
                 return float("inf")
         r, J = reduce_by_qr(fits, self.misfit.stack_residuals((), self.rho))
@@ -211,19 +220,19 @@ class _LinearisedModel:
         change_bounds = [(side - self.rho)[free] / scale[free] for side in (lower, upper)]
         return 2.0 * float(lsq_linear((J * scale)[:, free], -r, change_bounds).cost)
 
-    def _misfit(self, experiments: Sequence[Experiment]) -> StackedResidual:
-        return StackedResidual(
-            experiments, self.estimate.parameters, deviations=noise_of(self.estimate)
-        )
+
+def stack(estimate: Estimate, experiments: Sequence[Experiment]) -> StackedResidual:
+    """Return the residuals of changed experiments, with the noise of an estimate."""
+    return StackedResidual(experiments, estimate.parameters, deviations=noise_of(estimate))
 
 
-def _fit_changed(
+def fit_changed(
     estimate: Estimate, experiments: Sequence[Experiment] | None
 ) -> SearchResult | None:
-    """Return the best search from either start, or None if not possible."""
+    """Return the best search from the start or the estimate, or None if not possible."""
     if experiments is None:
         return None
-    misfit = StackedResidual(experiments, estimate.parameters, deviations=noise_of(estimate))
+    misfit = stack(estimate, experiments)
     results = []
     for rho in _search_starts(estimate):
         try:

@@ -39,12 +39,6 @@ class ExtendedEstimate:
         return self.misfit.parameters[self.place]
 
 
-def effect_names(estimate: Estimate, experiments: Sequence[Experiment]) -> tuple[str, ...]:
-    """Names of the effects of all experiments that are not switched on."""
-    names = [effect.name for experiment in experiments for effect in effects_of(experiment)]
-    return tuple(name for name in dict.fromkeys(names) if name not in estimate.names)
-
-
 def with_effect(
     estimate: Estimate, experiments: Sequence[Experiment], name: str
 ) -> ExtendedEstimate:

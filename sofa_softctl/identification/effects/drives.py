@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -27,6 +28,8 @@ class DriveEffect(Effect):
 
     channel: str
     """Name of the input."""
+    simulations: ClassVar[float] = 4.0
+    """Four simulations without derivatives, for a difference, and one with them."""
 
     @abstractmethod
     def change(self, u: np.ndarray, time: np.ndarray, value: float) -> np.ndarray:

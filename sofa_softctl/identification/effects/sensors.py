@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -27,6 +28,8 @@ class SensorGain(Effect):
 
     channel: str
     """Name of the output."""
+    simulations: ClassVar[float] = 0.0
+    """The motion stays the same."""
 
     @override
     def add_to(self, experiment: Experiment) -> Experiment:
@@ -39,6 +42,8 @@ class SensorOffset(Effect):
 
     channel: str
     """Name of the output."""
+    simulations: ClassVar[float] = 0.0
+    """The motion stays the same."""
 
     @override
     def add_to(self, experiment: Experiment) -> Experiment:
@@ -51,6 +56,8 @@ class SensorDelay(Effect):
 
     channel: str
     """Name of the output."""
+    simulations: ClassVar[float] = 0.0
+    """The motion stays the same."""
 
     @override
     def add_to(self, experiment: Experiment) -> Experiment:

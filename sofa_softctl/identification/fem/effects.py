@@ -1,9 +1,11 @@
-"""Effects on robots in scenes: relative change of a mass, and more damping of the integrator."""
+"""Effects on robots in scenes: payloads, relative changes of masses, damping of the integrator."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from sofa_softctl.identification.effects.wrapped import ExtendedExperiment
 from sofa_softctl.identification.fem.experiment import FemExperiment
 from sofa_softctl.identification.fem.model import FemModel
 from sofa_softctl.identification.fem.parameter import FemParameter, with_unit
+from sofa_softctl.identification.fem.sensing import Marker, point
 from sofa_softctl.identification.model.experiment import Effect, Experiment
 from sofa_softctl.scene.copies.step_model import (
     ParameterDerivatives,
@@ -26,8 +29,29 @@ from sofa_softctl.scene.copies.step_model import (
 
 
 @dataclass(frozen=True)
+class PayloadSettings:
+    """Places and sizes of payloads that are tested."""
+
+    typical_ratio: float = 0.1
+    """Typical mass of a payload, relative to all masses of the scene [-]."""
+    end_ratio: float = 0.05
+    """Length of the free end, relative to the robot's size [-]."""
+    free_fraction_min: float = 0.5
+    """Smallest fraction of a payload at nodes that are not fixed [-]; below, it does little."""
+    distance_min: float = 0.15
+    """Smallest distance between two places, relative to the robot's size [-]: data hardly tell
+    closer ones apart."""
+
+
+PAYLOAD_SETTINGS = PayloadSettings()
+
+
+@dataclass(frozen=True)
 class FemEffect(Effect):
     """A further parameter of a scene; its `parameter` is a `FemParameter`."""
+
+    simulations: ClassVar[float] = 1.5
+    """With the time to build the scene with it."""
 
     def add_to(self, experiment: Experiment) -> Experiment:
         """Return the experiment with the effect, below changes of its signals if there are any."""
@@ -56,13 +80,13 @@ class FemEffect(Effect):
 
 def fem_effects(problem: FemModel) -> tuple[Effect, ...]:
     """Return the effects on the scene of a problem that are not parameters already."""
-    parameters = problem.derivative.parameters
-    kinds = {type(parameter) for parameter in parameters}
-    known_masses = {
-        id(parameter.mass) for parameter in parameters if isinstance(parameter, TotalMass)
-    }
-    masses = problem.model.step.system.masses
-    effect_parameters = [
+    fitted = problem.derivative.parameters
+    kinds = {type(parameter) for parameter in fitted}
+    known_masses = {id(parameter.mass) for parameter in fitted if isinstance(parameter, TotalMass)}
+    scene_masses = problem.model.masses
+    masses = [m for m in problem.model.step.system.masses if m.getPathName() in scene_masses]
+    parameters = _payloads(problem)
+    parameters += [
         FemParameter(
             f"mass.{mass.getPathName().strip('/')}",
             0.0,
@@ -75,19 +99,76 @@ def fem_effects(problem: FemModel) -> tuple[Effect, ...]:
         if id(mass) not in known_masses
     ]
     if RayleighStiffness not in kinds:
-        effect_parameters.append(
+        parameters.append(
             FemParameter("rayleigh.stiffness", 0.0, of=_rayleigh_stiffness, quantity="time")
         )
     if RayleighMass not in kinds:
-        effect_parameters.append(
-            FemParameter("rayleigh.mass", 0.0, of=_rayleigh_mass, quantity="1/time")
+        parameters.append(FemParameter("rayleigh.mass", 0.0, of=_rayleigh_mass, quantity="1/time"))
+    units, scene = problem.units, str(problem.scene)
+    if units is None:  # a number without a unit would be shown in percent
+        parameters = [replace(p, unit=p.unit or p.quantity) for p in parameters]
+    effects = [FemEffect(with_unit(p, units, scene)) for p in parameters]
+    return new_effects(effects, problem.parameters)
+
+
+def _payloads(problem: FemModel) -> list[FemParameter]:
+    """Return a payload at each place."""
+    size = PAYLOAD_SETTINGS.typical_ratio * sum(problem.model.masses.values()) or None
+    return [
+        FemParameter(
+            f"payload.{name}", 0.0, of=partial(_payload, place=place), quantity="mass", size=size
         )
-    effect_parameters_with_units = [
-        with_unit(parameter, problem.units, str(problem.scene)) for parameter in effect_parameters
+        for name, place in _payload_places(problem).items()
     ]
-    return new_effects(
-        [FemEffect(parameter) for parameter in effect_parameters_with_units], problem.parameters
-    )
+
+
+Place = Callable[[StepModel], np.ndarray]
+"""Function that returns each node's fraction of a payload in a model of the scene, shape (n,)."""
+
+
+def _payload_places(problem: FemModel) -> dict[str, Place]:
+    """Return the places of `payload_at`, or the free end and markers, far from each other."""
+    if problem.payload_at:
+        return {
+            name: partial(_point_weights, marker=Marker(name, at=at))
+            for name, at in problem.payload_at.items()
+        }
+    markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
+    candidates: dict[str, Place] = {
+        "free_end": _free_end,
+        **{marker.name: partial(_point_weights, marker=marker) for marker in markers},
+    }
+    model, places, fractions = problem.model, dict[str, Place](), list[np.ndarray]()
+    is_fixed = model.step.system.fixed.all(axis=1)
+    for name, place in candidates.items():
+        nodes = place(model)
+        if np.abs(nodes[~is_fixed]).sum() < PAYLOAD_SETTINGS.free_fraction_min:
+            continue
+        distances = [np.linalg.norm((nodes - chosen) @ model.step.x0) for chosen in fractions]
+        if min(distances, default=np.inf) > PAYLOAD_SETTINGS.distance_min * model.extent:
+            places[name] = place
+            fractions.append(nodes)
+    return places
+
+
+def _free_end(model: StepModel) -> np.ndarray:
+    """Share a payload by the nodes farthest from the fixed ones, along the line to the centre."""
+    x, is_fixed = model.step.x0, model.step.system.fixed.all(axis=1)
+    if not is_fixed.any():
+        return np.zeros(len(x))
+    foot = x[is_fixed].mean(axis=0)
+    line = x.mean(axis=0) - foot
+    height = (x - foot) @ line / max(float(np.linalg.norm(line)), np.finfo(float).tiny)
+    is_end = height >= height.max() - PAYLOAD_SETTINGS.end_ratio * model.extent
+    return np.asarray(is_end / is_end.sum())
+
+
+def _point_weights(model: StepModel, marker: Marker) -> np.ndarray:
+    return np.asarray(point(model, marker).toarray()[0])
+
+
+def _payload(model: StepModel, place: Place) -> StepParameter:
+    return model.payload(place(model))
 
 
 class ScaledChange:

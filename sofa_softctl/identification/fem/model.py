@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import product
@@ -130,6 +130,9 @@ class FemModel(Problem):
     finer_mesh: dict[str, Any] | None = None
     """Parameters of createScene with which its mesh is twice as fine, for the error of the mesh;
     None: each tetrahedron is split in eight."""
+    payload_at: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
+    """Positions on the mesh at rest of payloads that may be switched on, by name [length]; without
+    any: the free end and the markers."""
     dt: float | None = None
     """Time step, in place of the scene's [scene time]."""
     split: int = 0

@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from sofa_softctl.errors import IdentificationError
+from sofa_softctl.identification.fem.sensing import Marker, point
 from sofa_softctl.identification.model.parameter import Parameter, Prior
-from sofa_softctl.scene.copies.step_model import Box, StepModel, StepParameter
+from sofa_softctl.scene.copies.step_model import Box, StepModel, StepParameter, inside_box
 from sofa_softctl.units import Units
 
 
@@ -186,6 +189,56 @@ def total_mass(
     """
     of = partial(StepModel.total_mass, path=mass)
     return FemParameter(name, start, of=of, quantity="mass", **rest)
+
+
+def payload(
+    name: str,
+    start: float,
+    *,
+    at: tuple[float, float, float] | None = None,
+    state: str | None = None,
+    index: int = 0,
+    box: Box | None = None,
+    **rest: Any,
+) -> FemParameter:
+    """Mass of a load that the robot carries, besides the masses of the scene.
+
+    The load has weight and inertia, no stiffness. Give one of `at`, `state` and `box`.
+
+    Args:
+        name: Name of the parameter.
+        start: Initial value [mass]; with 0, give its typical magnitude, `size`.
+        at: Position at rest of a load in a point of the mesh [length].
+        state: Path of a node whose state carries the load.
+        index: Index of the point in that state.
+        box: Box of the nodes that share the load evenly: xmin, ymin, zmin, xmax, ymax, zmax.
+        rest: unit, lower, upper, prior, scene_parameter, size as for `young_modulus`.
+
+    Raises:
+        IdentificationError: None of them is given, or several are.
+    """
+    places = {"at": at, "state": state, "box": box}
+    given = [key for key, value in places.items() if value is not None]
+    if len(given) != 1:
+        raise IdentificationError(
+            f"Payload '{name}' needs one of 'at', a position on the mesh, 'state', a node, and "
+            f"'box', for the nodes in it. Got: {' and '.join(given) or 'none of them'}."
+        )
+    of = partial(_payload, place=Marker(name, at, state, index), box=box)
+    return FemParameter(name, start, of=of, quantity="mass", **rest)
+
+
+def _payload(model: StepModel, *, place: Marker, box: Box | None) -> StepParameter:
+    if box is None:
+        return model.payload(point(model, place).toarray()[0])
+    is_inside = inside_box(model.step.x0, box)
+    if not is_inside.any():
+        low, high = (np.round(f(model.step.x0, axis=0), 3).tolist() for f in (np.min, np.max))
+        raise IdentificationError(
+            f"Payload '{place.name}': there is no node in its box {list(box)}. The nodes lie "
+            f"between {low} and {high}."
+        )
+    return model.payload(is_inside.astype(float))
 
 
 def rayleigh_mass(name: str = "rayleigh_mass", start: float = 0.1, **rest: Any) -> FemParameter:

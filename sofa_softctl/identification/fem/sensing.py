@@ -174,7 +174,7 @@ def sensing_of(model: StepModel, sensors: Sequence[Sensor]) -> Sensing:
     markers = [sensor for sensor in sensors if isinstance(sensor, Marker)]
     points = [
         sparse.csr_array((0, model.step.size)),
-        *(_point(model, marker) for marker in markers),
+        *(point(model, marker) for marker in markers),
     ]
     places: list[int] = []
     xyz: list[list[int]] = []
@@ -191,7 +191,13 @@ def sensing_of(model: StepModel, sensors: Sequence[Sensor]) -> Sensing:
     return Sensing(outputs, np.array(places), np.array(xyz, dtype=int).reshape(-1, 3))
 
 
-def _point(model: StepModel, marker: Marker) -> sparse.csr_array:
+def point(model: StepModel, marker: Marker) -> sparse.csr_array:
+    """Return the weights of the robot's nodes in a marker, shape (1, n).
+
+    Raises:
+        IdentificationError: It has neither `at` nor `state`, or both.
+        SceneError: The node is not in the scene.
+    """
     if (marker.at is None) == (marker.state is None):
         raise IdentificationError(
             f"Marker '{marker.name}' needs either 'at', a place on the mesh, or 'state', a node."
@@ -211,12 +217,12 @@ def check_markers(model: StepModel, sensors: Sequence[Sensor], units: Units | No
     markers = [sensor for sensor in sensors if isinstance(sensor, Marker)]
     if not markers or not model.solids:
         return []
-    weights = sparse.csr_array(sparse.vstack([_point(model, marker) for marker in markers]))
+    weights = sparse.csr_array(sparse.vstack([point(model, marker) for marker in markers]))
     unit = symbol(units, "length")
-    for marker, point, away in zip(
+    for marker, position, away in zip(
         markers, weights @ model.step.x0, model.mesh_distance(weights), strict=True
     ):
-        place = ", ".join(f"{value:.4g}" for value in point)
+        place = ", ".join(f"{value:.4g}" for value in position)
         text = (
             f"marker '{marker.name}' at ({place}) is {away:.3g} {unit} outside the robot's mesh, "
             f"which is {model.extent:.3g} {unit} long"

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from time import perf_counter
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -109,6 +110,8 @@ class SearchResult:
     """Message of the last failed simulation, or "" if none failed."""
     information: np.ndarray | None = None
     """J^T J at the end, 0 for parameters that are not free, shape (n_rho, n_rho), or None."""
+    simulation_seconds: float = 0.0
+    """Median wall time of a simulation of all experiments, with derivatives [s]."""
 
 
 def search(
@@ -184,6 +187,7 @@ def search(
         rejected=trials.rejected,
         reason=trials.reason,
         information=_information(np.asarray(solution.jac), free),
+        simulation_seconds=float(np.median(trials.seconds)),
     )
 
 
@@ -199,7 +203,7 @@ class _Trials:
     ) -> None:
         self.misfit, self.start, self.free, self.progress = misfit, start, free, progress
         self.evaluations, self.rejected, self.reason = 0, 0, ""
-        self.data = 0
+        self.data, self.seconds = 0, list[float]()
         self._at: bytes = b""
         self._values = (np.empty(0), np.empty((0, 0)))
 
@@ -231,7 +235,9 @@ class _Trials:
         self.evaluations += 1
         rho = self.all_parameters(x)
         of_priors = self.misfit.stack_residuals((), rho)
+        began = perf_counter()
         fits = self.misfit.fits(rho)
+        self.seconds.append(perf_counter() - began)
         self.data = sum(int(fit.is_measured.sum()) for fit in fits)
         residuals, jacobian = reduce_by_qr(fits, of_priors)
         if not np.abs(residuals).max(initial=0.0) <= SETTINGS.residual_max:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sofa_softctl.base.suggestions import did_you_mean, list_names
 from sofa_softctl.errors import IdentificationError
@@ -38,6 +38,9 @@ class Effect(ABC):
     parameter: Parameter
     """Size of the effect; searches start at 0, without the effect. The name of the parameter is
     also the name of the effect, such as 'offset.b3' or 'friction.elbow'."""
+    simulations: ClassVar[float] = 1.0
+    """Time of a simulation with the derivative by it, relative to one without it [-], for the
+    expected time of tests; 0 if a simulation without it is enough."""
 
     @property
     def name(self) -> str:

@@ -46,7 +46,7 @@ def make_report(
     doubts: Mapping[str, Sequence[str]] | None = None,
     discretisation: DiscretisationBudget | None = None,
     bootstrap: Bootstrap | None = None,
-    causes: bool = True,
+    causes: bool | None = True,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compute uncertainty, residuals, causes, validation and diagnostics of an estimate.
@@ -63,7 +63,8 @@ def make_report(
         discretisation: Result of `discretisation_budget`.
         bootstrap: Result of `bootstrap`.
         causes: Search for causes of residuals, which takes a simulation with derivatives for each
-            effect that the model may leave out, and fits with the likely ones.
+            effect that the model may leave out, and fits with the likely ones; None: only if that
+            is expected to take less than a minute.
         progress: Called with a description of each step.
     """
     experiments, hold_out = (
@@ -83,9 +84,10 @@ def make_report(
         fitted, None if reference is None else reference.fitted, significance_level, free_count
     )
     detected_causes = NONE
-    if causes and (cost := _expected_cost(estimate, residuals)) is not None:
+    if causes is not False and (cost := _expected_cost(estimate, residuals)) is not None:
+        half_widths = trust.high - estimate.rho
         detected_causes = find_causes(
-            estimate, experiments, trust.high - estimate.rho, cost, progress
+            estimate, experiments, half_widths, cost, progress, is_limited=causes is None
         )
     report = Report(
         problem=problem,

@@ -158,6 +158,12 @@ def on_causes(report: Report) -> list[Diagnostic]:
     first, wrong = report.causes.first, any(not residual.right for residual in report.residuals)
     if report.causes.better is not None:
         return [Diagnostic("bad", report.causes.better.sentence)]
+    if report.causes.postponed:
+        text = (
+            "What the model may leave out was not searched for: that takes about "
+            f"{report.causes.postponed:.0f} s. --causes does it."
+        )
+        return [Diagnostic("look", text)]
     if first is None:
         tests = len(report.causes.scores)
         if not wrong or not tests:

@@ -6,6 +6,7 @@ sum over time steps for the backward direction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -27,6 +28,8 @@ class ParameterDerivatives:
     """Derivatives by stiffnesses of each force field's term, by the field's id; see StepTerm."""
     mass: dict[int, float] = field(default_factory=dict)
     """Derivatives by the relative change of each mass, by its id."""
+    node_mass: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Derivatives by a mass added to each node, shape (n,)."""
     rayleigh_mass: float = 0.0
     """Derivative by the integrator's rayleighMass."""
     rayleigh_stiffness: float = 0.0
@@ -41,6 +44,9 @@ class StepResidual(Protocol):
 
     def by_mass(self, mass: Mass) -> np.ndarray:
         """Return dr for a relative change of a mass."""
+
+    def by_node_mass(self, masses: np.ndarray) -> np.ndarray:
+        """Return dr for masses added to the nodes, shape (n,)."""
 
     def by_rayleigh_mass(self) -> np.ndarray:
         """Return the derivative by the integrator's rayleighMass."""
@@ -295,6 +301,41 @@ class TotalMass:
     def collect(self, sums: ParameterDerivatives) -> float:
         """Return the derivative by this parameter."""
         return sums.mass[id(self.mass)] / self.get()
+
+
+class Payload:
+    """Mass of a load that nodes carry, each a fixed fraction of it; r is linear in it.
+
+    Args:
+        masses: Diagonal masses of the load in the scene, with the rows of their states' nodes.
+        fractions: Fraction of the load at each node [-], shape (n,), sum 1.
+    """
+
+    def __init__(self, masses: Sequence[tuple[Any, slice]], fractions: np.ndarray) -> None:
+        self.masses, self.fractions = list(masses), fractions
+        self.value = 0.0
+
+    def get(self) -> float:
+        """Return the present value in the scene."""
+        return self.value
+
+    def set(self, value: float) -> None:
+        """Change it in the scene."""
+        self.value = float(value)
+        for mass, rows in self.masses:
+            mass.vertexMass.value = self.value * self.fractions[rows]
+
+    def allowed(self, value: float) -> bool:
+        """Return True if a step can be made with this value."""
+        return 0.0 <= value < np.inf
+
+    def residual(self, step: StepResidual) -> np.ndarray:
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
+        return step.by_node_mass(self.fractions)
+
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
+        return float(self.fractions @ sums.node_mass)
 
 
 class RayleighMass:

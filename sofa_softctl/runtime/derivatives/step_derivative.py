@@ -153,6 +153,7 @@ class StepDerivative:
             sums.stiffness[key] = np.zeros(term.stiffness_shape)
         for mass in self.step.system.masses:
             sums.mass[id(mass)] = 0.0
+        sums.node_mass = np.zeros(self.step.size)
         return sums
 
     def backward(
@@ -194,6 +195,7 @@ class StepDerivative:
         sums.rayleigh_stiffness += float(np.vdot(y, self.by_rayleigh_stiffness()))
         for mass in step.system.masses:
             sums.mass[id(mass)] += float(np.vdot(y, self.by_mass(mass)))
+        sums.node_mass += np.einsum("ni,ni->n", y, self.by_node_mass(np.ones(step.size)))
         by_x[step.system.fixed] = 0.0
         by_v = step.mass_product(y)
         if of_free is not None:
@@ -233,6 +235,13 @@ class StepDerivative:
         mass.add_gravity(part, taken.h * mass._context.gravity.get())  # type: ignore[union-attr]
         mass.add_product(part, step.system.part(change, mass.state), 1.0)
         return out
+
+    def by_node_mass(self, masses: np.ndarray) -> np.ndarray:
+        """Return dr for masses (n,) added to nodes: m (v + h g - (1 + h alpha) w), (n, 3)."""
+        step, taken = self.step, self.taken
+        gravity = np.asarray(step.root.gravity.get())
+        change = taken.v + taken.h * gravity - (1.0 + taken.h * step.alpha) * taken.w
+        return np.asarray(masses[:, None] * change)
 
     def by_rayleigh_mass(self) -> np.ndarray:
         """Return dr by alpha: -h M w, shape (n, 3)."""

@@ -86,12 +86,11 @@ def check_split(original: Any, parts: Any) -> None:
             )
     if not original.solids:
         raise IdentificationError(f"The scene has no tetrahedra to be split in eight. {ADVICE}")
-    masses = zip(original.step.system.masses, parts.step.system.masses, strict=True)
-    for coarse, fine in masses:
-        mass, fine_mass = original.masses[coarse.getPathName()], parts.masses[fine.getPathName()]
+    for path, mass in original.masses.items():
+        fine_mass = parts.masses[path]
         if abs(fine_mass - mass) > ROUNDING_TOLERANCE * mass:
             raise IdentificationError(
-                f"{coarse.describe()} gives mass to single nodes: {mass:.4g} in all, "
+                f"{path} gives mass to single nodes: {mass:.4g} in all, "
                 f"{fine_mass:.4g} with a finer mesh. Give totalMass or massDensity there. {ADVICE}"
             )
     for field in parts.step.force_fields:

@@ -25,6 +25,7 @@ from sofa_softctl.runtime.derivatives.parameters import (
     MaterialParameter,
     Moduli,
     ParameterDerivatives,
+    Payload,
     PoissonRatio,
     RayleighMass,
     RayleighStiffness,
@@ -47,6 +48,7 @@ from sofa_softctl.scene.session.session import Session
 __all__ = [
     "Cavity",
     "Moduli",
+    "Payload",
     "Region",
     "Trajectory",
     "MotionGradient",
@@ -125,7 +127,7 @@ class StepModel:
         self.step = ImplicitStep(self.root, drives, imposed, stiffness=fields)
         masses = self.step.system.masses
         self.masses = {mass.getPathName(): float(mass.totalMass.get()) for mass in masses}
-        """Total masses of the scene by path, before parameters are set [mass]."""
+        """Total masses of the scene by path, without payloads, before parameters are set [mass]."""
 
     @property
     def solids(self) -> list[SolidForceField]:
@@ -207,6 +209,27 @@ class StepModel:
     def total_mass(self, *, path: str | None = None) -> StepParameter:
         """Return the total mass of a mass component."""
         return TotalMass(self._pick(self.step.system.masses, path, "mass"))
+
+    def payload(self, fractions: np.ndarray) -> StepParameter:
+        """Add a load of mass 0 to the scene, and return its mass.
+
+        Args:
+            fractions: Fraction of the load at each node [-], shape (n,); weights of a point outside
+                of its tetrahedron may be negative: these count as 0.
+        """
+        fractions = np.clip(fractions, 0.0, None)
+        fractions = fractions / fractions.sum()
+        system, masses = self.step.system, []
+        for state in system.states:
+            rows = self.step.rows(state)
+            if fractions[rows].any():
+                node: Any = state.getContext()
+                mass = node.addObject("DiagonalMass", vertexMass=np.zeros(state.count))
+                mass.init()
+                masses.append((mass, rows))
+        system.masses += [mass for mass, _ in masses]
+        self.step.linear.renew()
+        return Payload(masses, fractions)
 
     def rayleigh_mass(self) -> StepParameter:
         """Return the integrator's damping in proportion to the mass."""

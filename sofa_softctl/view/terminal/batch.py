@@ -14,7 +14,7 @@ from sofa_softctl.batch.running import Repetition
 from sofa_softctl.batch.study.row import OK
 from sofa_softctl.batch.table.results import Results
 from sofa_softctl.view.terminal.table import Table, make_console
-from sofa_softctl.view.words import format_value
+from sofa_softctl.view.words import duration, format_value
 
 WORST_MAX, REASONS_MAX = 5, 8
 """Maximum number of listed worst runs, and of listed reasons of failure."""
@@ -145,14 +145,6 @@ def show_differences(repetition: Repetition) -> None:
 def _exact(value: Any) -> str:
     text = repr(value).partition("\\n")[0]
     return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def duration(seconds: float) -> str:
-    """Return a time in a suitable unit."""
-    for length, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= 2.0 * length:
-            return f"{seconds / length:.2g} {name}"
-    return f"{seconds:.2g} s"
 
 
 def size(count: float) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from rich.markup import escape
 
 from sofa_softctl.base.files import replace_atomically
+from sofa_softctl.identification.causes import effort
 from sofa_softctl.identification.data.units import quantity
 from sofa_softctl.identification.design.design import Design
 from sofa_softctl.identification.design.motion_file import motion_text
@@ -22,7 +23,7 @@ from sofa_softctl.view.pages.identification.next_motion import short_names
 from sofa_softctl.view.pages.identification.page import draw_summary, page
 from sofa_softctl.view.pages.identification.parameters import further_intervals
 from sofa_softctl.view.terminal.table import Table, make_console
-from sofa_softctl.view.words import interval_text, is_informative, number, plural
+from sofa_softctl.view.words import duration, interval_text, is_informative, number, plural
 
 COLORS = {"good": "green", "look": "yellow", "bad": "bold red"}
 MARKS = {"good": "ok", "look": "! ", "bad": "no"}
@@ -96,6 +97,22 @@ def estimate_text(estimate: Estimate) -> str:
         f"The search ended, not judged yet, at {', '.join(names[:4])}{remark}: RMS residual "
         f"{rms:.3g} deviations."
     )
+
+
+def remaining_text(seconds: float, causes: bool | None) -> str:
+    """Return a text on the time of what follows an estimate.
+
+    Args:
+        seconds: Expected time of the search for causes [s].
+        causes: Whether they are searched for; None: if it takes less than a minute.
+    """
+    text = "Ctrl-C leaves out what follows."
+    if causes is False:
+        return text
+    expected = f"about {duration(max(seconds, 1.0))}"
+    if causes is None and seconds > effort.SETTINGS.time_max:
+        return f"{text} A search for causes would take {expected}: --causes makes it."
+    return f"{text} The search for causes takes {expected}."
 
 
 def write_motion(

@@ -1,6 +1,7 @@
 """Causes that were put into the data come first, and models that are right are left alone."""
 
 import json
+import re
 from dataclasses import dataclass, replace
 from html import unescape
 
@@ -10,6 +11,7 @@ from scipy.signal import lfilter
 
 from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.causes.cause import value_text
+from sofa_softctl.identification.causes.checks import contradiction
 from sofa_softctl.identification.causes.columns import apply_column_change, possible_changes_of
 from sofa_softctl.identification.causes.refit import better_without
 from sofa_softctl.identification.causes.score import Score, undetectable_biases
@@ -17,7 +19,7 @@ from sofa_softctl.identification.fitting.estimate import estimate
 from sofa_softctl.identification.fitting.gauss_newton import Termination
 from sofa_softctl.identification.model.channel import Channel
 from sofa_softctl.identification.model.experiment import Experiment, Refinement
-from sofa_softctl.identification.model.parameter import Parameter
+from sofa_softctl.identification.model.parameter import Parameter, Prior
 from sofa_softctl.identification.model.recording import Recording
 from sofa_softctl.identification.report.make import add_diagnostics, make_report
 from sofa_softctl.identification.uncertainty.discretisation import DiscretisationBudget, Shift
@@ -174,6 +176,25 @@ def test_a_cause_that_leaves_more_than_noise_does_not_explain_it_and_a_poor_one_
     poor = reported(wave)
     assert poor.causes.found and poor.causes.first.explained < 0.5
     assert poor.verdict.text.startswith("Not to be trusted: The search converged to residuals of")
+
+
+def test_a_cause_that_ends_at_a_bound_or_leaves_a_prior_is_not_advised(models):
+    made = reported(shown(models.lag(1), 0.05))
+    search, (tau, gain) = made.estimate.searches[0], made.estimate.parameters
+    assert contradiction(search, made.estimate.parameters) == ""
+    value = float(search.rho[1])
+    near, far = (replace(gain, prior=Prior(value + k * 0.1, 0.1)) for k in (2.9, 3.1))
+    assert contradiction(search, (tau, near)) == ""
+    text = contradiction(search, (tau, far))
+    assert re.fullmatch(r"gain = \S+ mm/V, declared as \S+ ± 0.1 mm/V", text)
+    at_bound = replace(search, at_bound=("gain",), rho=np.array([search.rho[0], 1.5]))
+    bounded = (tau, replace(gain, upper=1.5, start=1.0))
+    assert contradiction(at_bound, bounded) == "gain at its upper bound, 1.5 mm/V"
+    at_zero = replace(search, at_bound=("tau",), rho=np.array([0.0, value]))
+    assert contradiction(at_zero, made.estimate.parameters) == ""
+    cause = replace(made.causes.first, contradiction=text)
+    told = with_values(made, causes=replace(made.causes, found=(cause,))).verdict.text
+    assert "would explain it, but only with gain = " in told and "--with" not in told
 
 
 def test_shifts_of_parameters_without_an_interval_are_not_counted_in_half_widths(models):

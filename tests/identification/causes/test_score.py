@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.identification.causes.extended import effect_names, with_effect, with_fixed
+from sofa_softctl.identification.causes.extended import with_effect, with_fixed
 from sofa_softctl.identification.causes.refit import refit
 from sofa_softctl.identification.causes.score import score
 from sofa_softctl.identification.effects.selection import effects_of
@@ -25,7 +25,7 @@ def scored(one, name, **given):
 
 def test_every_signal_is_tested_for_gain_offset_and_delay(models):
     one = models.lag(1)
-    names = effect_names(estimate([one]), [one])
+    names = [effect.name for effect in effects_of(one)]
     assert set(names) == {
         f"{what}.{of}" for what in ("gain", "offset", "delay") for of in ("tip", "drive")
     }
