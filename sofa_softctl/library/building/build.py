@@ -340,7 +340,11 @@ class Builder:
         return [feasibility.predicts_infeasible(p) for p in tasks]
 
     def _query(self, p: np.ndarray) -> Answer | None:
-        """Return the library's answer, or None if it is not accepted."""
+        """Return the library's answer, or None if it is not accepted or costs too much.
+
+        Its cost is compared with what its entry lets expect. That extrapolation may be wrong: then
+        the library gets one motion more than it needs.
+        """
         if not len(self.library):
             return None
         answer = self.library.query(
@@ -348,7 +352,7 @@ class Builder:
         )
         if answer.trial is not None:
             self._trials.append(answer.trial)
-        return answer if answer.status.ok else None
+        return answer if answer.status.ok and answer.is_cheap else None
 
     def _count(self, answer: Answer) -> None:
         """Count an accepted answer by the corrections that it needed."""

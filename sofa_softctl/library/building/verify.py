@@ -235,12 +235,26 @@ class Verification:
             return float("nan")
         return float(self.costs[is_comparable].mean() / self.optimal[is_comparable].mean() - 1.0)
 
+    @property
+    def excess(self) -> np.ndarray:
+        """Cost of each executed answer over that of the optimum, minus 1 [-]; NaN without one.
+
+        Optima below a hundredth of their median count as that: near a cost of 0, ratios mean
+        nothing.
+        """
+        size = np.abs(self.optimal)
+        is_known = np.isfinite(size)
+        floor = 0.01 * float(np.median(size[is_known])) if is_known.any() else np.nan
+        ratio = (self.costs - self.optimal) / np.maximum(size, max(floor, 1e-300))
+        return np.where(self.executed, ratio, np.nan)
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict, with statistics in place of columns."""
         values: dict[str, Any] = {
             "statuses": self.statuses,
             "corrections": self.corrections,
             "loss": self.loss,
+            "excess": _distribution(self.excess),
         }
         for name, value in asdict(self).items():
             if isinstance(value, np.ndarray) and value.dtype == float:

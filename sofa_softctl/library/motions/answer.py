@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport
 from sofa_softctl.library.motions.correction import correct_trajectory
+from sofa_softctl.library.motions.cost_bound import CostBound, bound_cost
 from sofa_softctl.library.motions.entry import Entry
 from sofa_softctl.library.motions.trials import Trial
 from sofa_softctl.library.ocp.model import Model, Signs, Simulation
@@ -62,6 +64,9 @@ class Answer:
     """Simulated error, or NaN without a simulation."""
     cost: float
     """Simulated cost, or NaN without a simulation."""
+    is_cheap: bool
+    """Whether the cost is at most what the nearest trajectory lets expect, plus the tolerance: an
+    extrapolation, by which queries search on and building asks the solver."""
     expected_error: float
     """Error that 95 % of adapted, uncorrected trajectories at this distance kept to when the
     library was built; infinite if unknown."""
@@ -73,8 +78,18 @@ class Answer:
     """Record for the library's coverage, or None without a simulation."""
     seconds: float
     """Computing time [s]."""
+    model: Model = field(repr=False)
+    """Model of the problem."""
     notes: tuple[str, ...] = ()
     """Notes of the QP solvers."""
+
+    @cached_property
+    def cost_bound(self) -> CostBound:
+        """Lower bound of the cost of all trajectories, or the reason why none is known.
+
+        It is computed when it is first asked for, in some milliseconds.
+        """
+        return bound_cost(self.model, self.motion, self.p)
 
     @property
     def message(self) -> str:
@@ -128,6 +143,8 @@ class QueryOptions(NamedTuple):
     refine: bool
     end: float
     """Time of `perf_counter` after which no further attempt begins [s]."""
+    cost_floor: float = 0.0
+    """Smallest cost to which the tolerance of costs is relative."""
 
     @property
     def is_out_of_time(self) -> bool:
@@ -153,7 +170,9 @@ class Candidate(NamedTuple):
     motion: Motion
     correction: Correction
     notes: tuple[str, ...]
-    expected_cost: float
+    cost_max: float
+    """Cost above which a better trajectory is searched for: `Entry.expected_cost` plus the
+    tolerance. It is extrapolated, and refuses nothing."""
     shifts: int = 0
     steps: int = 0
     simulated: Simulation | None = None
@@ -167,14 +186,26 @@ class Candidate(NamedTuple):
         return self.report is not None and self.report.passed
 
     @property
+    def is_cheap(self) -> bool:
+        """True if the cost is as expected; a cost that could not be computed is not."""
+        return self.simulated is not None and self.simulated.cost <= self.cost_max
+
+    @property
+    def is_final(self) -> bool:
+        """True if no other candidate needs to be searched for."""
+        return self.is_accepted and self.is_cheap
+
+    @property
     def worst(self) -> float:
         """Worst criterion of the test over its limit [-]."""
         return np.inf if self.report is None else self.report.worst
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Sort key: accepted candidates first, then by the worst criterion."""
-        return not self.is_accepted, self.worst
+        """Sort key: accepted candidates first, by their cost; others by the worst criterion."""
+        if not self.is_accepted or self.simulated is None:
+            return True, self.worst
+        return False, self.simulated.cost
 
 
 class Adapter:
@@ -191,7 +222,7 @@ class Adapter:
     def adapt_neighbours(
         self, neighbours: Sequence[tuple[NearestEntry, Entry]], p: np.ndarray, options: QueryOptions
     ) -> list[Candidate]:
-        """Adapt and correct the nearest entries until one passes its test.
+        """Adapt and correct the nearest entries until one passes its test at the expected cost.
 
         An SQP step costs no more than the next entry and passes twice as often, so each entry gets
         one. If all fail, further steps correct the best candidate, then the second best.
@@ -202,7 +233,7 @@ class Adapter:
                 break
             candidate = self._adapt_and_correct(neighbour, entry, p, options)
             candidates.append(self._apply_sqp_steps(candidate, p, options, min(options.steps, 1)))
-            if candidates[-1].is_accepted:
+            if candidates[-1].is_final:
                 return candidates
         for k in sorted(range(len(candidates)), key=lambda k: candidates[k].rank):
             candidates[k] = self._apply_sqp_steps(candidates[k], p, options, options.steps - 1)
@@ -222,9 +253,13 @@ class Adapter:
             change = np.concatenate((entry_p - entry.p, residual))
             adapted = self._adapt(entry, change, options)
             motion = self.model.motion(adapted.v if signs is None else signs.v * adapted.v)
-            cost = adapted.cost if best is None else best.expected_cost
+            cost_max = adapted.cost + self.model.cost_tolerance * max(
+                abs(adapted.cost), options.cost_floor
+            )
+            if best is not None:
+                cost_max = best.cost_max
             candidate = Candidate(
-                neighbour, entry, motion, adapted.correction, adapted.notes, cost, shifts
+                neighbour, entry, motion, adapted.correction, adapted.notes, cost_max, shifts
             )
             if not options.check:
                 return candidate
@@ -249,7 +284,7 @@ class Adapter:
         candidate = best
         for _ in range(step_count_max):
             if (
-                best.is_accepted
+                best.is_final
                 or options.is_out_of_time
                 or candidate.simulated is None
                 or candidate.simulated.failure
@@ -271,7 +306,7 @@ class Adapter:
     ) -> Candidate:
         """Simulate a candidate and return it with its acceptance test."""
         simulated = self.model.simulate(candidate.motion, p)
-        report = self.model.report(simulated, options.accuracy, candidate.expected_cost)
+        report = self.model.report(simulated, options.accuracy)
         first = simulated.error if candidate.simulated is None else candidate.first_error
         return candidate._replace(
             motion=simulated.motion, simulated=simulated, report=report, first_error=first

@@ -66,10 +66,11 @@ def correct_trajectory(
         S[0, :, N * m :] = initial.slopes(np.concatenate((motion.z, p)), 0, n_z)
     inputs = (motion.u, motion.z, np.ascontiguousarray(p, float))
     interval, steps = model.horizon / model.intervals, model.steps  # fewer may be unstable
-    linearise(model.fast_code("dynamics"), motion.x, *inputs, interval, steps, S)
+    ends = np.empty_like(motion.x)
+    linearise(model.fast_code("dynamics"), motion.x, *inputs, interval, steps, S, ends)
     scale, low, high = _bounds(model, motion, free)
-    ends = np.concatenate((motion.x[-1], motion.z, p))
-    T = model.tapes["terminal"].slopes(ends, 0, n + n_z)
+    end = np.concatenate((motion.x[-1], motion.z, p))
+    T = model.tapes["terminal"].slopes(end, 0, n + n_z)
     A_t = T[:, :n] @ S[-1]
     A_t[:, N * m :] += T[:, n:]
     weight = 1.0 / np.array(model.terminal_tolerances)
@@ -84,7 +85,7 @@ def correct_trajectory(
     rows_lower = np.concatenate((low_s, low_p))
     H, g = np.eye(len(scale)), np.zeros(len(scale))
     if hessian is not None:
-        H, g = hessian * scale * scale[:, None], scale * _slope(model, simulation, inputs, S, ends)
+        H, g = hessian * scale * scale[:, None], scale * _slope(model, simulation, inputs, S, end)
     qp = QP(
         H=H,
         g=g,
@@ -107,7 +108,7 @@ def _slope(
     simulation: Simulation,
     inputs: tuple[np.ndarray, np.ndarray, np.ndarray],
     S: np.ndarray,
-    ends: np.ndarray,
+    end: np.ndarray,
 ) -> np.ndarray:
     """Return the derivative of the cost by inputs and constants, which determine the states."""
     final = model.tapes["final_cost"]
@@ -119,24 +120,35 @@ def _slope(
     slope[: N * m] += rate[:, n : n + m].ravel()
     slope[N * m :] += rate[:, n + m :].sum(axis=0)
     if final.code.outputs:
-        last = final.slopes(ends, 0, n + n_z)[0]
+        last = final.slopes(end, 0, n + n_z)[0]
         slope += last[:n] @ S[-1]
         slope[N * m :] += last[n:]
     return slope
 
 
-def _bounds(model: Model, motion: Motion, free: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the scales of the unknown changes, and the scaled limits of these changes."""
-    current = np.concatenate((motion.u.ravel(), motion.z))
+def input_scale(model: Model, motion: Motion) -> np.ndarray:
+    """Return the range of each input and constant, or its size, shape (N n_u + n_z,)."""
     magnitude = np.concatenate(
         (_repeat_row(np.abs(motion.u).max(axis=0), motion.u), np.abs(motion.z))
     )
-    lower, upper = (
+    lower, upper = _input_limits(model, motion)
+    width = upper - lower
+    return np.where(width < np.inf, width, magnitude + 1e-3)
+
+
+def _input_limits(model: Model, motion: Motion) -> list[np.ndarray]:
+    """Return the lower and upper limits of inputs and constants."""
+    return [
         np.concatenate((_repeat_row(inputs, motion.u), design))
         for inputs, design in zip(model.input_limits, model.design_limits, strict=True)
-    )
-    width = upper - lower
-    scale = np.where(width < np.inf, width, magnitude + 1e-3)
+    ]
+
+
+def _bounds(model: Model, motion: Motion, free: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the scales of the unknown changes, and the scaled limits of these changes."""
+    current = np.concatenate((motion.u.ravel(), motion.z))
+    lower, upper = _input_limits(model, motion)
+    scale = input_scale(model, motion)
     low, high = (
         np.minimum((lower - current) / scale, 0.0),
         np.maximum((upper - current) / scale, 0.0),

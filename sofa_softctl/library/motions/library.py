@@ -45,6 +45,7 @@ class TrajectoryLibrary:
         self._slopes = np.zeros(len(model.parameters))
         self._adapter = Adapter(model)
         self._scaled_p: np.ndarray | None = None
+        self._cost_floor: float | None = None
         for entry in entries:
             self.add(entry)
         self.learn(Trials.from_rows([], len(model.parameters)))
@@ -71,7 +72,15 @@ class TrajectoryLibrary:
         self.entries.append(entry)
         slopes = entry.v_p[self.model.u_at.ravel(), : len(entry.p)]
         self._slopes += np.linalg.norm(slopes, axis=0)
-        self._scaled_p = None
+        self._scaled_p = self._cost_floor = None
+
+    @property
+    def cost_floor(self) -> float:
+        """Cost below which differences are absolute: a hundredth of the median of all entries."""
+        if self._cost_floor is None:
+            costs = [abs(entry.cost) for entry in self.entries]
+            self._cost_floor = 0.01 * float(np.median(costs)) if costs else 0.0
+        return self._cost_floor
 
     def fault(self, entry: Entry) -> str:
         """Return why an entry fails the test at its own parameters, with the criteria, or "".
@@ -181,7 +190,9 @@ class TrajectoryLibrary:
         check_query_options(accuracy, candidates, steps)
         if not budget >= 0.0:
             raise LibraryError(f"budget is a time from 0 s. Got: {budget}")
-        options = QueryOptions(check, accuracy, steps if refine else 0, refine, start + budget)
+        options = QueryOptions(
+            check, accuracy, steps if refine else 0, refine, start + budget, self.cost_floor
+        )
         with np.errstate(over="ignore"):
             distances, is_mirrored = self._distances(p)
         neighbours = self._rank_nearest(
@@ -210,6 +221,7 @@ class TrajectoryLibrary:
             report=best.report,
             error=np.nan if simulated is None else simulated.error,
             cost=np.nan if simulated is None else simulated.cost,
+            is_cheap=best.is_cheap,
             expected_error=self.coverage.expected_error(best.neighbour.distance),
             outside=not bool((distances[: len(radii)] <= radii).any()),
             trial=trial_from_candidates(p, candidates_tested[0], best),
@@ -219,6 +231,7 @@ class TrajectoryLibrary:
                 if not limits.lower - 1e-12 <= value <= limits.upper + 1e-12
             ),
             seconds=perf_counter() - start,
+            model=self.model,
             notes=best.notes,
         )
 

@@ -85,7 +85,7 @@ class Model:
     terminal_tolerances: tuple[float, ...]
     """Tolerance of each final condition."""
     cost_tolerance: float
-    """Fraction by which the cost may exceed the expected optimal cost [-]."""
+    """Fraction by which the cost of answers should exceed that of optima at most [-]."""
     margin: float
     """Distance of plans from limits of states, as a fraction of their range [-]."""
     path_scale: tuple[float, ...]
@@ -183,6 +183,17 @@ class Model:
         v[self.x_at], v[self.u_at] = self.mirror[1], self.mirror[2]
         return Signs(np.array(self.mirror[0], float), v)
 
+    @cached_property
+    def is_linear_quadratic(self) -> bool:
+        """True if formulas are linear in states, inputs and constants, and costs quadratic."""
+        n, m, n_z = len(self.states), len(self.inputs), len(self.design)
+        counts = {"dynamics": n + m + n_z, "path": n + m + n_z, "cost": n + m + n_z, "initial": n_z}
+        return all(
+            (self.tapes[name].degree(0, counts.get(name, n + n_z)) <= 1 + ("cost" in name)).all()
+            for name in FORMULAS
+            if name != "error"
+        )
+
     def motion(self, v: np.ndarray) -> Motion:
         """Return the trajectory of the unknowns v."""
         return Motion(v[self.u_at], v[self.x_at], v[self.z_at])
@@ -256,21 +267,17 @@ class Model:
         arrays = (np.ascontiguousarray(array, float) for array in (motion.x, motion.u, z, p))
         return float(mean(self.fast_code("cost"), *arrays)) + ends
 
-    def report(
-        self, simulation: Simulation, accuracy: float = 1.0, cost: float = np.inf
-    ) -> AcceptanceReport:
+    def report(self, simulation: Simulation, accuracy: float = 1.0) -> AcceptanceReport:
         """Return the acceptance test of a simulated trajectory.
 
         Args:
             simulation: Simulation of the trajectory.
-            cost: Expected optimal cost; if infinite, the cost is not tested.
             accuracy: Allowed fraction of the tolerances of error and final conditions [-].
         """
         unit = f" [{self.error_unit}]" if self.error_unit else ""
         criteria = [Criterion(f"error{unit}", simulation.error, accuracy * self.tolerance, "")]
-        if cost != np.inf:
-            cost_max = cost + self.cost_tolerance * abs(cost)
-            criteria.append(Criterion("cost", simulation.cost, cost_max, ""))
+        if not np.isfinite(simulation.cost):
+            criteria.append(Criterion("cost", np.nan, np.inf, ""))
         rows = zip(simulation.terminal, self.terminal_tolerances, strict=True)
         for number, (residual, allowed) in enumerate(rows, 1):
             criteria.append(

@@ -96,7 +96,8 @@ class OptimalControlProblem:
     terminal_tolerances: Sequence[float] | None = None
     """Tolerance of each row of `terminal`, in its unit. Libraries need them."""
     cost_tolerance: float = 0.1
-    """Fraction by which the cost of an answer may exceed the expected optimal cost [-]."""
+    """Fraction by which the cost of answers should exceed that of optima at most [-]. Building
+    adds motions where it does, and queries search on; no answer is refused for its cost."""
     margin: float = 0.01
     """Distance of plans from limits of states and `path`, as a fraction of their range [-]. Plans
     meet limits only at the ends of intervals; executed trajectories must meet them at all times."""

@@ -203,6 +203,28 @@ class Tape:
                 touched[to] = touched[a] or touched[b]
         return result_depends
 
+    def degree(self, first: int, last: int) -> np.ndarray:
+        """Return the degree of each result as a polynomial in arguments first to last - 1.
+
+        It is an upper bound, infinite for other functions of these, shape (outputs,).
+        """
+        w, degrees = np.zeros(self.code.memory), np.zeros(self.code.outputs)
+        for kind, to, a, b in self.code.rows:
+            name = OPERATIONS[kind]
+            if name == "OUTPUT":
+                degrees[to] = w[a]
+            elif name in ("CONST", "INPUT"):
+                w[to] = float(name == "INPUT" and first <= a < last)
+            elif name in ("ADD", "SUB", "ASSIGN", "NEG", "TWICE"):
+                w[to] = max(w[a], w[b])
+            elif name in ("MUL", "SQ"):  # both arguments of SQ are the same
+                w[to] = w[a] + w[b]
+            elif name == "DIV" and not w[b]:
+                w[to] = w[a]
+            else:
+                w[to] = np.inf if w[a] or w[b] else 0.0
+        return degrees
+
     def to_bytes(self) -> bytes:
         """Return the tape as an .npz file."""
         code, buffer = self.code, io.BytesIO()

@@ -143,6 +143,7 @@ def show_info(file: Any, *, as_json: bool) -> None:
 
 def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
     """Print the answer to a query."""
+    bound = answer.cost_bound
     data = {
         "status": answer.status.name,
         "correction": answer.correction.name,
@@ -157,6 +158,8 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         "expected_error": answer.expected_error if np.isfinite(answer.expected_error) else None,
         "error": answer.error if np.isfinite(answer.error) else None,
         "cost": answer.cost if np.isfinite(answer.cost) else None,
+        "cost_lower_bound": bound.lower if np.isfinite(bound.lower) else None,
+        "cost_bound_unknown": bound.reason,
         "report": None if answer.report is None else answer.report.to_dict(),
         "seconds": answer.seconds,
         "u": answer.motion.u.tolist(),
@@ -169,8 +172,19 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         f"{', mirrored' if answer.mirrored else ''}, at a distance of {answer.distance:.3g}; "
         f"simulated error {answer.error:.2g}; {1e6 * answer.seconds:.0f} us."
     )
+    print(_cost_line(answer.cost, bound, library.model.cost_unit))
     if answer.message:
         print(answer.message)
+
+
+def _cost_line(cost: float, bound: Any, unit: str) -> str:
+    """Return a sentence on a cost, and how far above the least possible it is at most."""
+    unit = f" {unit}" if unit else ""
+    if not np.isfinite(bound.lower):
+        return f"Cost {cost:.4g}{unit}; whether less is possible is unknown: {bound.reason}."
+    excess = max(cost - bound.lower, 0.0)
+    relative = f" ({excess / bound.lower:.2%})" if bound.lower > excess else ""
+    return f"Cost {cost:.4g}{unit}, at most {excess:.2g}{unit}{relative} above the least possible."
 
 
 def show_verification(result: Any, *, quiet: bool, as_json: bool) -> None:
@@ -189,6 +203,7 @@ def show_verification(result: Any, *, quiet: bool, as_json: bool) -> None:
         "unrefined": "error without refinement",
         "costs": "cost",
         "optimal": "cost of the optimum",
+        "excess": "cost over the optimum, less 1",
         "defects": "violation of equations",
         "stationarity": "violation of stationarity",
         "seconds": "time of an answer in s",

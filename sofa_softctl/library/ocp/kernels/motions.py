@@ -296,17 +296,20 @@ def linearise(
     interval: float,
     steps: int,
     sensitivity: np.ndarray,
+    ends: np.ndarray,
 ) -> None:
     """Differentiate the states at the ends of all intervals by all inputs and constants.
 
-    Each interval is integrated by RK4 from its simulated start.
+    Each interval is integrated by RK4 from its start in `x`.
 
     Args:
         dynamics, u, z, p, interval: As in `simulate`.
-        x: Simulated states, shape (N + 1, n).
+        x: States at the starts of the intervals, shape (N + 1, n).
         steps: Number of steps per interval.
         sensitivity: Output: d x_k / d (u_0, ..., u_N-1, z), shape (N + 1, n, N m + n_z); the caller
             sets the first entry.
+        ends: Output: states at the ends of the intervals, from row 1 on, shape (N + 1, n). If it is
+            `x` itself, each interval starts where the one before ended: the states of a plan.
     """
     n, m, N, n_z = x.shape[1], u.shape[1], len(u), len(z)
     count, h = n + m + n_z, interval / steps
@@ -342,6 +345,7 @@ def linearise(
                     state[i] += h * weights[stage] * slope[stage, i]
                     for j in range(count):
                         state_slopes[i, j] += h * weights[stage] * slopes[stage, i, j]
+        ends[number + 1] = state
         for i in range(n):
             for j in range(sensitivity.shape[2]):
                 total = 0.0
