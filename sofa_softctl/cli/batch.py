@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -89,7 +89,12 @@ def run(
             stack.enter_context(note_stop("Nothing was written."))
             executor, sources = stack.enter_context(study_workers(design, local_executor, cluster))
             statuses = Table(path / "rows").status_by_run()
-            cost = cost_of(design, statuses, executor, check=sources is None)
+            cost = cost_of(
+                *(design, statuses, executor),
+                check=sources is None,
+                film=_filmer(local_executor) if design.movie == "failures" else None,
+                movies_max=MOVIES_MAX,
+            )
             count = executor.count
             print_json(asdict(cost)) if as_json else tables.show_estimate(cost, count)
             return
@@ -121,22 +126,28 @@ def run(
         typer.echo(f"Rows: {path}")
 
 
-def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
-    """Make missing movies of failures."""
-    from sofa_softctl.batch.execution.run_one import Task
-    from sofa_softctl.batch.study.row import DIVERGED, FAILED, OK
-    from sofa_softctl.batch.table.results import read_results
+def _filmer(executor: Any) -> Callable[[Any, Path], str]:
+    """Return a function that films a run in a process, and returns the reason for no movie."""
     from sofa_softctl.view.movie.study import film
 
+    return lambda task, path: str(executor.submit(film, task, path).result()[1])
+
+
+def _save_movies(folder: Any, executor: Any, quiet: bool) -> None:
+    """Make missing movies of failures."""
+    from sofa_softctl.batch.execution.run_one import Task, is_filmed
+    from sofa_softctl.batch.table.results import read_results
+
+    film = _filmer(executor)
     results = read_results(folder.path)
     failures = results.pick(np.flatnonzero(results.failed))
-    run_ids = [row["run"] for row in failures if row["status"] in (OK, FAILED, DIVERGED)]
+    run_ids = [row["run"] for row in failures if is_filmed(row)]
     runs = [run for run in folder.study.runs() if run.id in set(run_ids[:MOVIES_MAX])]
     for run in runs:
         path = folder.path / "movies" / f"{run.id}.gif"
         if path.exists():
             continue
-        problem = executor.submit(film, Task(folder.study.scenario, run), path).result()[1]
+        problem = film(Task(folder.study.scenario, run), path)
         if problem:
             typer.echo(f"No movie of run {run.index}: {problem}", err=True)
     if len(run_ids) > MOVIES_MAX and not quiet:
@@ -270,14 +281,12 @@ def _film(study: Path, row: Mapping[str, Any]) -> Path | None:
     from sofa_softctl.batch.execution.run_one import Task
     from sofa_softctl.batch.execution.workers import local_workers
     from sofa_softctl.batch.table.results import read_results
-    from sofa_softctl.view.movie.study import film
 
     results = read_results(study)
     design = results.study()
     path = study / "movies" / f"{row['run']}.gif"
     with local_workers(design, 1) as executor:
-        task = Task(design.scenario, results.run(row))
-        problem = executor.submit(film, task, path).result()[1]
+        problem = _filmer(executor)(Task(design.scenario, results.run(row)), path)
     if problem:
         typer.echo(f"No movie: {problem}", err=True)
         return None

@@ -1,6 +1,7 @@
 """Studies whose workers and drivers are killed."""
 
 import os
+import platform
 import random
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
+from sofa_softctl.batch.execution.run_one import remove_leftovers
 from sofa_softctl.batch.study.file import read_study
 from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.batch.table.results import read_results
@@ -36,6 +38,7 @@ from pathlib import Path
 
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.batch.execution import driver
+from sofa_softctl.batch.execution.run_one import remove_leftovers
 from sofa_softctl.batch.table.folder import StudyFolder
 from sofa_softctl.batch.study.file import read_study
 
@@ -211,6 +214,7 @@ def test_code_that_is_edited_while_a_study_runs_ends_it_without_its_rows(
 
 DIES_ONCE = """
 import os
+import platform
 import signal
 
 if not os.path.exists(__file__ + ".dead"):
@@ -251,3 +255,97 @@ def test_runs_that_failed_are_done_again_where_it_is_asked_for(tmp_path):
     assert found.counts() == {"OK": 3}
     begun = [rows.rows["started"].to_pylist() for rows in (first, found)]
     assert [a == b for a, b in zip(*begun, strict=True)] == [True, False, True]
+
+
+BETWEEN = (
+    DRIVER.replace(
+        "driver.FLUSH_INTERVAL = 0.05",
+        """
+import os
+import platform
+import signal
+
+class Writer(driver._Writer):
+    def add(self, row):
+        if row["index"] == 2:
+            print("killed", flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().add(row)
+
+driver._Writer = Writer
+driver.FLUSH_INTERVAL = 0.0
+""",
+    )
+    .replace("LocalExecutor(2)", "LocalExecutor(1)")
+    .replace("    with StudyFolder", "    token = sys.argv[3]\n    with StudyFolder")
+    .replace(
+        "        driver.run_study",
+        "        folder.token = token or folder.token\n        driver.run_study",
+    )
+)
+"""A driver that is killed when a recording is there, and its row is not yet."""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("token", ["", "none"], ids=["workers write", "workers send"])
+def test_a_driver_that_is_killed_between_record_and_row_loses_nothing(tmp_path, workers, token):
+    """Workers of a cluster, which do not see the folder, send the recording with the row."""
+    text = STUDY.replace("count = 24", "count = 4") + '[keep]\nrecord = "all"\n'
+    path = written(tmp_path, text)
+    undisturbed = done(path, workers)
+    (tmp_path / "driver.py").write_text(BETWEEN)
+    folder = tmp_path / "k.study"
+    command = [sys.executable, tmp_path / "driver.py", path, folder, token]
+    killed = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL and "killed" in killed.stdout, killed.stderr
+    before = read_results(folder)
+    assert before.rows["index"].to_pylist() == [0, 1]
+    runs = [run.id for run in read_study(path).runs()]
+    assert {f"{run}.mcap" for run in runs[:3]} <= {p.name for p in (folder / "records").iterdir()}
+    (folder / "records" / ".record-of-a-killed-run").mkdir()
+    found = done(path, workers, "k.study")
+    assert same_bits(found) == same_bits(undisturbed)
+    assert {p.name for p in (folder / "records").iterdir()} == {f"{run}.mcap" for run in runs}
+
+
+WAITS = """
+import time
+from pathlib import Path
+
+from sofa_softctl.batch.table.table import Table
+
+ROWS = Path(__file__).parent / "waits.study" / "rows"
+
+
+def wait(x):
+    end = time.monotonic() + 60.0
+    while x == 2 and len(Table(ROWS).status_by_run()) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    return {"y": float(x), "in_time": time.monotonic() < end}
+"""
+
+
+@pytest.mark.processes
+def test_rows_are_written_while_a_long_run_goes_on(tmp_path, workers, monkeypatch):
+    """The third run ends when the rows of the first two are on the disk."""
+    monkeypatch.setattr(driver, "FLUSH_INTERVAL", 0.5)
+    (tmp_path / "waits.py").write_text(WAITS)
+    path = tmp_path / "waits.toml"
+    path.write_text('function = "waits.py:wait"\nparameters.x.values = [0, 1, 2]\n')
+    assert done(path, workers).numbers("in_time").tolist() == [1.0, 1.0, 1.0]
+
+
+def test_leftovers_of_ended_processes_are_removed(tmp_path):
+    """Not those of running ones, nor those of another computer."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    names = [
+        f".record-{platform.node()}-{ended.pid}-abc_def0",
+        f".record-{platform.node()}-{os.getpid()}-abc_def0",
+        f".record-another-host-{ended.pid}-abc_def0",
+        ".record-old",
+    ]
+    for name in names:
+        (tmp_path / name / "a").mkdir(parents=True)
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])

@@ -10,6 +10,7 @@ from sofa_softctl.batch.execution import run_one as running
 from sofa_softctl.batch.execution.beginning import WarmSessionCache
 from sofa_softctl.batch.execution.run_one import Task, run_one
 from sofa_softctl.batch.execution.workers import differences, repeat
+from sofa_softctl.batch.running import rerun
 from sofa_softctl.batch.study.file import read_study
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import GRID, MEASURES, done, same_bits, written
@@ -192,6 +193,37 @@ def test_a_run_that_is_repeated_is_the_same_and_a_changed_scene_is_not(plain, wo
     with LocalExecutor(1) as fresh:
         assert differences(before, repeat(task, fresh)) == ["height"]
     bar.write_text(text)
+
+
+BREAKS = """
+import Sofa.Core
+
+class Break(Sofa.Core.Controller):
+    def onAnimateEndEvent(self, event):
+        if self.getContext().time.value > 0.015:
+            raise RuntimeError(f"{object()} broke in {tempfile.mkdtemp()}")
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("record", [True, False])
+def test_a_failed_run_that_is_repeated_is_the_same(tmp_path, record):
+    """Though names of temporary files and addresses of objects are others."""
+    text = 'scene = "bar.py"\nsteps = 3\nparameters.trouble.values = ["break"]\n'
+    path = written(tmp_path, f'{text}{MEASURES}[keep]\nrecord = "failures"\n')
+    scene = path.with_name("bar.py")
+    add = '    if trouble == "break":\n        root.addObject(Break(name="break"))\n'
+    text = scene.read_text().replace('    if trouble == "exit":', f'{add}    if trouble == "exit":')
+    scene.write_text(f"import tempfile\n{text}{BREAKS}")
+    with LocalExecutor(1) as executor:
+        found = done(path, executor)
+    before = found.row("0")
+    assert before["status"] == "FAILED" and " broke in " in before["reason"]
+    assert "record" not in before["traceback"].lower()
+    assert len(list((found.path / "records").iterdir())) == 1
+    repeated = rerun(found.path, 0, record=record)
+    assert repeated.differing == [] and (repeated.record is not None) == record
+    assert differences(before | {"reason": "other"}, repeated.row) == ["reason"]
 
 
 @pytest.mark.parametrize(

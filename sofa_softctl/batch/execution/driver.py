@@ -7,7 +7,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
@@ -105,6 +105,9 @@ def run_study(
     tasks = map(_maker(folder), islice(chain([first], todo) if first else (), count_max))
     try:
         for row in _rows(executor, tasks):
+            if row is None:
+                writer.flush_if_due()
+                continue
             folder.add_sources(row.pop("sources", ()))
             row = columns_of(row) | {"digest": folder.digest}
             writer.add(row)
@@ -112,6 +115,7 @@ def run_study(
             progress.failed += has_failed(row)
             progress.last = row
             report(progress)
+        folder.remove_leftovers()  # of runs that were killed at a limit
     finally:
         writer.flush()
     return progress
@@ -147,8 +151,8 @@ def _maker(folder: StudyFolder) -> Callable[[Run], Task]:
     return make_task
 
 
-def _rows(executor: Executor, tasks: Iterator[Task]) -> Iterator[Row]:
-    """Yield the rows of finished tasks.
+def _rows(executor: Executor, tasks: Iterator[Task]) -> Iterator[Row | None]:
+    """Yield the rows of finished tasks, and None if none has ended for `FLUSH_INTERVAL`.
 
     The first task runs before all others, so that kernels are compiled once.
     """
@@ -163,7 +167,11 @@ def _rows(executor: Executor, tasks: Iterator[Task]) -> Iterator[Row]:
                 future.add_done_callback(ended.put)
             if not running:
                 return
-            future = ended.get()
+            try:
+                future = ended.get(timeout=FLUSH_INTERVAL)
+            except Empty:
+                yield None
+                continue
             yield row_of(future, running.pop(future))
             task_count = TASKS_PER_WORKER * max(getattr(executor, "count", 1), 1)
     finally:
@@ -213,7 +221,12 @@ class _Writer:
 
     def add(self, row: Row) -> None:
         self._rows.append(row)
-        if len(self._rows) >= FLUSH_ROWS or monotonic() - self._since > FLUSH_INTERVAL:
+        self.flush_if_due()
+
+    def flush_if_due(self) -> None:
+        if len(self._rows) >= FLUSH_ROWS or (
+            self._rows and monotonic() - self._since > FLUSH_INTERVAL
+        ):
             self.flush()
 
     def flush(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,9 +20,9 @@ from sofa_softctl.base.user_module import import_file
 from sofa_softctl.batch.execution.beginning import WarmSessionCache, seed
 from sofa_softctl.batch.execution.isolation import Output, capture_output, restored_settings
 from sofa_softctl.batch.study.measures import evaluate_measures, needs_record, to_plain, verdict_of
-from sofa_softctl.batch.study.row import OK, Row, failure
+from sofa_softctl.batch.study.row import GONE, OK, Row, failure
 from sofa_softctl.batch.study.study import Run, Scenario
-from sofa_softctl.batch.table.folder import LOCK
+from sofa_softctl.batch.table.folder import LOCK, TEMPORARY
 from sofa_softctl.errors import StudyError
 from sofa_softctl.status import Verdict
 
@@ -90,6 +91,11 @@ def has_failed(row: Mapping[str, Any]) -> bool:
     return row["status"] != OK or bool(verdict and not Verdict[verdict].ok)
 
 
+def is_filmed(row: Mapping[str, Any]) -> bool:
+    """Return True if a study with movies of failures has one of this run: its process lives."""
+    return has_failed(row) and row["status"] not in GONE
+
+
 def _result_of(task: Task, keep: _Keeper, output: Output, observers: Sequence[Observer]) -> Row:
     if task.scenario.function:
         seed(task.run.id)
@@ -152,16 +158,42 @@ def _raise_full_disk(error: BaseException | None) -> None:
 
 @contextmanager
 def _recording(task: Task, keep: _Keeper) -> Iterator[Path]:
-    """Yield a temporary file to record to; after an error, the recording is kept."""
-    folder = keep.folder
-    with tempfile.TemporaryDirectory(prefix=".record-", dir=folder) as name:
+    """Yield a temporary file to record to; after an error, the recording is kept.
+
+    Notes of the error on that file are dropped: its name is another one in each run.
+    """
+    folder = keep.folder or Path(tempfile.gettempdir())
+    remove_leftovers(folder)
+    prefix = f"{TEMPORARY}{platform.node()}-{os.getpid()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=folder) as name:
         path = Path(name) / f"{task.run.id}.mcap"
         try:
             yield path
-        except BaseException:
+        except BaseException as error:
             if task.record and path.exists():
                 keep(path)
+            notes = [note for note in getattr(error, "__notes__", ()) if name not in note]
+            if hasattr(error, "__notes__"):
+                error.__notes__ = notes
             raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary folders of recordings whose processes on this computer were killed."""
+    for path in folder.glob(f"{TEMPORARY}{platform.node()}-*"):
+        pid = path.name.split("-")[-2]
+        if pid.isdigit() and not _is_running(int(pid)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # of another user
+        return True
+    return True
 
 
 class _Keeper:

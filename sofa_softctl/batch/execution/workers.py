@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
+import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -18,6 +20,14 @@ from sofa_softctl.batch.execution.run_one import Task, run_one
 from sofa_softctl.batch.study.row import GONE, TIMES, Row
 from sofa_softctl.batch.study.study import Study
 
+TEXTS = ("reason", "traceback", "output")
+"""Columns with texts of the scene and of Python."""
+CHANCE = re.compile(
+    rf"(?m)^The recording of the \d+ steps before is kept: .*$|0x[0-9a-fA-F]+"
+    rf"|{re.escape(tempfile.gettempdir())}/[^\s'\"]+"
+)
+"""Parts of texts that differ from run to run: addresses, and names of temporary files."""
+
 
 def repeat(task: Task, executor: Executor) -> Row:
     """Repeat a run, and return its row with the columns of the table."""
@@ -29,15 +39,23 @@ def repeat(task: Task, executor: Executor) -> Row:
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the columns in which two rows of a run differ by a bit, except times and `digest`.
 
-    If a process is ended at a limit, or dies, `output` and `traceback` may differ, since that
+    Texts of errors may differ in addresses of objects and in names of temporary files. If a
+    process is ended at a limit, or dies, `output` and `traceback` may differ, since that
     depends on time.
     """
     left_out = {*TIMES, "digest", "index"}
     if before.get("status") == after.get("status") and after.get("status") in GONE:
         left_out |= {"output", "traceback"}
     names = [name for name in (*before, *after) if name not in left_out]
-    keys = {name: [bitwise_key(row.get(name)) for row in (before, after)] for name in names}
+    keys = {name: [_key(name, row.get(name)) for row in (before, after)] for name in names}
     return [name for name, (old, new) in keys.items() if old != new]
+
+
+def _key(name: str, value: Any) -> Any:
+    """Return a key that is equal if values of a column are, without what chance decides."""
+    if name in TEXTS and isinstance(value, str):
+        value = CHANCE.sub("", value).strip()
+    return bitwise_key(value)
 
 
 def bitwise_key(value: Any) -> Any:

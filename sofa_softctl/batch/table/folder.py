@@ -23,6 +23,8 @@ from sofa_softctl.errors import StudyError
 SUFFIX = ".study"
 LOCK = ".lock"
 """File in the folder that the driver at work holds."""
+TEMPORARY = ".record-"
+"""Beginning of the names of folders in which runs record."""
 FORMAT = 1
 """Version of the folder's contents."""
 
@@ -119,11 +121,15 @@ class StudyFolder:
             "folder": place_of(self.study.folder, self.path),
         }
         self._write_about()
-        for folder in self.records.glob(".record-*"):  # of runs that were killed
-            shutil.rmtree(folder, ignore_errors=True)
+        self.remove_leftovers()
         if self.study.text:
             with replace_atomically(self.path / "study.toml", StudyError) as temporary:
                 temporary.write_text(self.study.text, encoding="utf-8")
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed runs have left in the folder of recordings, while none is running."""
+        for folder in self.records.glob(f"{TEMPORARY}*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def add_sources(self, paths: Iterable[str]) -> None:
         """Add the files that a run has read."""

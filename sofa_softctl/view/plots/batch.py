@@ -160,4 +160,4 @@ def _save_scatter(
 
 def _title(figure: Any, study: Results) -> None:
     failure_count = int(study.failed.sum())
-    figure.suptitle(f"{study.name}: {len(study.rows):,} runs, {failure_count:,} failed (crosses)")
+    figure.suptitle(f"{study.name}: {len(study.rows):,} runs, {failure_count:,} failed (orange)")

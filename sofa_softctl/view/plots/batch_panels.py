@@ -15,6 +15,8 @@ POINTS_MAX = 4000
 """Maximum number of points of a panel."""
 IMAGE_POINTS = 100
 """Number of points above which a panel of a vector graphic becomes an image."""
+FAILED_CELL = colors.pale(colors.UNSOLVED, 0.6)
+"""Colour of a map's cell of which all runs failed; it differs from the paper and from the scale."""
 BIN_COUNT = 12
 """Number of medians over a parameter with many values."""
 
@@ -80,12 +82,16 @@ def plot_pair(
 ) -> Any:
     """Plot a map of medians if both columns have few values, otherwise points; cross failures.
 
+    Cells of a map of which no run has a value, since they failed, are of their colour.
+
     Returns:
         The artist for a color bar.
     """
     if across.ticks and below.ticks:
         x, y = np.arange(len(across.ticks)), np.arange(len(below.ticks))
-        artist = axes.pcolormesh(x, y, _medians(across, below, values), rasterized=True, **scale)
+        medians = _medians(across, below, values)
+        _color_failed_cells(axes, x, y, np.isnan(medians) & _has_failed(across, below, failed))
+        artist = axes.pcolormesh(x, y, medians, rasterized=True, **scale)
         axes.grid(False)
     else:
         finite = np.flatnonzero(np.isfinite(values))
@@ -103,6 +109,23 @@ def plot_pair(
     label_axis(axes.xaxis, across)
     label_axis(axes.yaxis, below)
     return artist
+
+
+def _color_failed_cells(axes: Axes, x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> None:
+    """Fill cells of a map, mask of shape (len(y), len(x)), with the colour of failed runs."""
+    from matplotlib.colors import ListedColormap
+
+    if mask.any():
+        cells = np.where(mask, 1.0, np.nan)
+        axes.pcolormesh(x, y, cells, rasterized=True, cmap=ListedColormap([FAILED_CELL]))
+
+
+def _has_failed(across: Column, below: Column, failed: np.ndarray) -> np.ndarray:
+    """Return the mask of cells with a failed run, shape (rows, columns)."""
+    mask = np.zeros((len(below.ticks), len(across.ticks)), dtype=bool)
+    at = failed & np.isfinite(across.values) & np.isfinite(below.values)
+    mask[below.values[at].astype(int), across.values[at].astype(int)] = True
+    return mask
 
 
 def plot_distribution(axes: Axes, column: Column) -> None:

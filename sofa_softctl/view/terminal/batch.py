@@ -29,10 +29,16 @@ def show_estimate(estimate: Estimate, workers: int) -> None:
     if estimate.tried:
         console.print(
             f"{estimate.tried} were tried: {estimate.seconds:.3g} s a run, "
-            f"{estimate.failed} failed.\n"
+            f"{estimate.failed} failed.\n{_movies_text(estimate)}"
             f"All: about {duration(estimate.total)}, {size(estimate.disk)} on disk.",
             highlight=False,
         )
+
+
+def _movies_text(estimate: Estimate) -> str:
+    if not estimate.movies:
+        return ""
+    return f"About {estimate.movies} movies of failures, {estimate.movie_seconds:.3g} s each.\n"
 
 
 def show_results(study: Results, *, worst: str = "") -> None:

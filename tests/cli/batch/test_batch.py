@@ -154,6 +154,27 @@ def test_an_estimate_runs_a_few_and_leaves_nothing(tmp_path, softctl):
     assert not path.with_suffix(".study").exists()
 
 
+@pytest.mark.processes
+def test_an_estimate_has_the_movies_of_failures(tmp_path, softctl):
+    """Each second run breaks in its second step, and is filmed up to there."""
+    pytest.importorskip("pyvista")
+    path = written(tmp_path, STUDY)
+    scene = path.with_name("bar.py")
+    late = "made.body.dofs.velocity.value = np.full((12, 3), 1e200)"
+    scene.write_text(scene.read_text().replace(late, "root.addObject(Late(name='late'))") + LATE)
+    path.write_text(path.read_text().replace('"raise"', '"diverge"'))
+    command = ("batch", "run", path, "--estimate", "--workers", "1")
+    found = json.loads(softctl(*command, "--json")[1])
+    assert found["movies"] == 3 and found["movie_seconds"] > 0.0
+    assert found["total"] == pytest.approx(6 * found["seconds"] + 3 * found["movie_seconds"])
+    _, out, _ = softctl(*command)
+    assert "About 3 movies of failures, " in out
+    assert not path.with_suffix(".study").exists()
+    path.write_text(path.read_text().replace('movie = "failures"', ""))
+    found = json.loads(softctl(*command, "--json")[1])
+    assert found["movies"] == 0 and found["total"] == pytest.approx(6 * found["seconds"])
+
+
 SLOW = """
 function = "slow.py:slow"
 [parameters.x]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -344,3 +345,21 @@ def test_of_many_columns_the_closest_are_listed(read):
     assert read(few, channels=channels).notes == (
         "columns that are not used: x0, x2, x3, x4, x5, x6, x7, x8 and 2 more",
     )
+
+
+@pytest.mark.parametrize("name", ["inverse.effort.right", "inverse.effort[1]"])
+@pytest.mark.parametrize("point", ["tip.position.x", "tip.position[0].x"])
+def test_columns_of_a_record_are_found_by_name_or_index(tmp_path, name, point):
+    path = tmp_path / "run.mcap"
+    with RecordWriter(path, {"inverse.actuators": '["left", "right"]'}) as writer:
+        writer.add_channel("inverse.effort", shape=(2,), unit="V")
+        writer.add_channel("tip.position", shape=(1, 3), unit="mm")
+        for k in range(1, 5):
+            values = {"inverse.effort": [0.0, 1.0 * k], "tip.position": [[2.0 * k, 0.0, 0.0]]}
+            writer.write(0.1 * k, {n: np.array(v) for n, v in values.items()})
+
+    inputs, channels = (replace(DRIVE, name=name),), (replace(TIP, name=point),)
+    problem = SimpleNamespace(inputs=inputs, channels=channels, recorded={})
+    found = assemble(read_mcap(path, problem), inputs, channels)
+    assert found.inputs[:, 0].tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert found.outputs[:, 0].tolist() == [2.0, 4.0, 6.0, 8.0]
