@@ -94,18 +94,18 @@ def _program(model: Model, motion: Motion, p: np.ndarray) -> tuple[float, QP]:
             continue
         curvature = _curvature(tape, v[places[0]], p) / len(places)
         for at in places:
-            value, slope = _linearised(tape, v[at], p)
+            value, slope = _value_and_slope(tape, v[at], p)
             f += float(value[0]) / len(places)
             g += slope[0] / len(places) @ V[at]
             H += V[at].T @ curvature @ V[at]
-    residual, slope = _linearised(model.tapes["terminal"], v[end], p)
+    residual, slope = _value_and_slope(model.tapes["terminal"], v[end], p)
     x_at = model.x_at.ravel()
     x_at = x_at[np.isfinite(model.lower[x_at]) | np.isfinite(model.upper[x_at])]
     w_at = np.concatenate((model.u_at.ravel(), model.z_at))
     low, high = model.lower - v, model.upper - v
     rows, lower, upper = [slope @ V[end], V[x_at]], [-residual, low[x_at]], [-residual, high[x_at]]
     for at in starts:
-        values, slope = _linearised(model.tapes["path"], v[at], p)
+        values, slope = _value_and_slope(model.tapes["path"], v[at], p)
         rows.append(slope @ V[at])
         lower.append(model.path_margins - values)
         upper.append(np.full(len(values), np.inf))
@@ -137,14 +137,14 @@ def _plan(
     return model.unknowns(Motion(u, x, z)), V
 
 
-def _linearised(tape: Tape, at: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _value_and_slope(tape: Tape, at: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the results of a tape of (at, p), and their derivatives by `at`."""
     return tape(at, p), tape.slopes(np.concatenate((at, p)), 0, len(at))
 
 
 def _curvature(tape: Tape, at: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return the second derivative of a quadratic formula: its slope is linear."""
-    slope = _linearised(tape, at, p)[1][0]
+    slope = _value_and_slope(tape, at, p)[1][0]
     steps = np.eye(len(at)) * (1.0 + np.abs(at).max(initial=0.0))
-    rows = [(_linearised(tape, at + h, p)[1][0] - slope) / h.max() for h in steps]
+    rows = [(_value_and_slope(tape, at + h, p)[1][0] - slope) / h.max() for h in steps]
     return np.array(rows)
