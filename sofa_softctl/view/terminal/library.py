@@ -180,14 +180,14 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
 
 
 def _cost_line(answer: Any, unit: str) -> str:
-    """Return what a cost is, and how far above the least possible it is at most."""
+    """Return what an answer costs, and how far above the optimum that is at most."""
     unit, bound = f" {unit}" if unit else "", answer.cost_bound
     if np.isfinite(bound.lower):
         excess = max(answer.cost - bound.lower, 0.0)
         relative = f" ({excess / bound.lower:.2%})" if bound.lower > excess else ""
-        text = f"at most {excess:.2g}{unit}{relative} above the least possible."
+        text = f"at most {excess:.2g}{unit}{relative} above the optimum."
         return f"Cost {answer.cost:.4g}{unit}, {text}"
-    text = f"whether less is possible is unknown: {bound.reason}."
+    text = f"how far above the optimum is unknown: {bound.reason}."
     if not answer.is_cheap:
         text += " It costs more than the nearest motion lets expect: more motions may help."
     return f"Cost {answer.cost:.4g}{unit}; {text}"
