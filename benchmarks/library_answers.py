@@ -2,10 +2,12 @@
 
 python -m benchmarks.library_answers                    all problems, 1,000 new tasks each
 python -m benchmarks.library_answers --problem crane --seeds 5 --tasks 200
+python -m benchmarks.library_answers --problem elastic_arm --motions 4 --costs --tasks 500
 
 A library is built for each problem, ended by its confidence bound, and asked for new tasks. SciPy
 checks each answer that is SOLVED, by the problem's own formulas (library_check.py); IPOPT solves
-each task that was refused. It takes some 20 minutes a seed.
+each task that was refused, with --costs all tasks, from its own guess and from the answer. It takes
+some 20 minutes a seed.
 """
 
 import argparse
@@ -62,6 +64,10 @@ class Found:
     """Whether its answer was given as good."""
     seconds: list[float] = field(default_factory=list)
     """Time of each answer."""
+    costs: list[tuple[float, float, float]] = field(default_factory=list)
+    """Cost of each answer given as good, of the best optimum, and bound of costs; with --costs."""
+    floor: float = 0.0
+    """Cost below which differences are absolute."""
 
     def passed_of(self, outside: bool) -> str:
         """Share of answers that passed, outside of regions or inside."""
@@ -86,12 +92,32 @@ class Found:
                 f"  passed inside of regions {self.passed_of(False)}, "
                 f"outside {self.passed_of(True)}",
                 f"  an answer: median {median:.2f} ms, 99 % {late:.1f} ms",
+                *self.cost_lines(),
                 *(f"  BROKEN {each}" for each in self.broken[:10]),
             )
         )
 
+    def cost_lines(self) -> list[str]:
+        """Costs over the optima, and whether bounds hold."""
+        if not self.costs:
+            return []
+        costs, optima, bounds = np.array(self.costs).T
+        size = np.maximum(np.abs(optima), self.floor)
+        known = np.isfinite(bounds)
+        over, below = (costs - optima) / size, (bounds - optima) / size
+        middle, late, last = np.percentile(over, (50, 99, 100))
+        lines = [
+            f"  cost over the optimum: median {middle:.2%}, 99 % {late:.2%}, largest {last:.2%}"
+        ]
+        if known.any():
+            lines.append(
+                f"  bounds of costs {known.sum()} of {len(known)}; over the optimum: "
+                f"{np.count_nonzero(below[known] > 1e-6)}, {-below[known].min():.1e} below at most"
+            )
+        return lines
 
-def measure(builder: Builder, tasks: int, seconds: float) -> Found:
+
+def measure(builder: Builder, tasks: int, seconds: float, costs: bool) -> Found:
     """Build a library, and check its answers to new tasks."""
     program, begin = builder.program, perf_counter()
     while not builder.done and perf_counter() < begin + seconds:
@@ -99,6 +125,7 @@ def measure(builder: Builder, tasks: int, seconds: float) -> Found:
     library = builder.file.library()
     found = Found(builder.bound, len(library), perf_counter() - begin)
     library.prepare()
+    found.floor = library.cost_floor
     checker = Checker(program.problem, program.model.path_scale)
     chain = TaskChain(np.random.default_rng([22, builder.seed]))
     library.query(chain.draw(program.problem))
@@ -106,7 +133,17 @@ def measure(builder: Builder, tasks: int, seconds: float) -> Found:
         p = chain.draw(program.problem)
         answer = library.query(p)
         found.seconds.append(answer.seconds)
+        optimum = None
+        if costs or not answer.status.ok:
+            optima = [program.solve(p, start) for start in (None, answer.v)]
+            optimum = min(
+                (each for each in optima if each.status.ok),
+                key=lambda each: each.cost,
+                default=None,
+            )
         if answer.status.ok:
+            if optimum is not None:
+                found.costs.append((answer.cost, optimum.cost, answer.cost_bound.lower))
             check = checker(answer.motion, p)
             found.solved += 1
             found.used.append(max(check.error, check.terminal))
@@ -115,8 +152,6 @@ def measure(builder: Builder, tasks: int, seconds: float) -> Found:
                 found.broken.append(f"at {p.tolist()}: {check.broken}")
             chain.finish(answer.motion.x[-1])
         else:
-            optima = (program.solve(p, start) for start in (None, answer.v))
-            optimum = next((each for each in optima if each.status.ok), None)
             if optimum is None:
                 found.none += 1
                 chain.skip()
@@ -142,6 +177,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--failure-rate", type=float, default=0.01)
+    parser.add_argument("--motions", type=int, default=5000, help="at most")
+    parser.add_argument("--costs", action="store_true", help="compare with the optima")
     parser.add_argument("--seconds", type=float, default=np.inf, help="of building, at most")
     options = parser.parse_args()
     seeds = range(options.seed, options.seed + options.seeds)
@@ -153,8 +190,9 @@ def main() -> None:
                 LibraryFile.create(f"{folder}/{name}.library", program.model) as file,
             ):
                 given = {"failure_rate": options.failure_rate, "steps": options.steps}
+                given["most"] = options.motions
                 builder = Builder(program, file, seed=seed, **given)
-                built.append(measure(builder, options.tasks, options.seconds))
+                built.append(measure(builder, options.tasks, options.seconds, options.costs))
             print(f"{name}, {len(program.problem.parameters)} parameters, seed {seed}", flush=True)
             print(built[-1], flush=True)
         print(f"{name}, least to largest of {len(seeds)} seeds: {spread(built)}", flush=True)

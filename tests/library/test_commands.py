@@ -108,8 +108,8 @@ def test_a_motion_is_asked_for_and_written(built, tmp_path):
     assert told["report"]["passed"] and told["error"] <= 0.02
     assert told["correction"] in ("LINEAR", "TANGENT_QP")
     assert told["cost"] > 0.0 and told["cost_lower_bound"] is None
-    assert told["cost_bound_unknown"].startswith("the problem is not linear with a quadratic cost")
-    assert "whether less is possible is unknown: the problem is" in run("query", out, "0.3", "0.5")
+    assert told["cost_bound_unknown"].startswith("dynamics are not linear or")
+    assert "how far above the optimum is unknown: dynamics are" in run("query", out, "0.3", "0.5")
     with open(tmp_path / "m.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     names = [variable.name for variable in (*load(out).model.inputs, *load(out).model.states)]

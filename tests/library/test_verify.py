@@ -57,6 +57,10 @@ def test_columns_are_errors_and_costs_of_the_answers_and_of_the_nearest_motion(p
     optimal = [program.solve(each).cost for each in p]
     np.testing.assert_allclose(found.optimal, optimal, rtol=1e-9)
     np.testing.assert_allclose(found.costs, optimal, rtol=1e-6)
+    dear = replace(found, costs=1.2 * found.optimal)
+    np.testing.assert_allclose(dear.excess, 0.2, rtol=1e-9)
+    near_zero = replace(dear, optimal=np.append(dear.optimal[1:], 0.0))
+    assert np.isfinite(near_zero.excess).all()
     assert found.defects.max() < 1e-7 and found.stationarity.max() < 1e-7
 
 

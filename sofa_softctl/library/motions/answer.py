@@ -85,9 +85,10 @@ class Answer:
 
     @cached_property
     def cost_bound(self) -> CostBound:
-        """Lower bound of the cost of all trajectories, or the reason why none is known.
+        """Lower bound of the optimal cost, or the reason why none is known.
 
-        It is computed when it is first asked for, in some milliseconds.
+        It is computed when it is first read, in some milliseconds. The optimum keeps the margins
+        and meets final conditions exactly; an answer, within its tolerances, may cost less.
         """
         return bound_cost(self.model, self.motion, self.p)
 

@@ -1,4 +1,4 @@
-"""Lower bound of the cost of all motions of a linear problem, by duality.
+"""Lower bound of the optimal cost of a linear problem, by duality.
 
 Where dynamics and conditions are linear in states, inputs and constants, and the cost is quadratic,
 the program is a QP in the change d of inputs and constants,
@@ -9,9 +9,10 @@ If H is positive definite, any multipliers y give a lower bound of its value:
 
     -1/2 r'H^-1 r - sum(max(y, 0) upper + min(y, 0) lower)     with r = g + [I; A]'y
 
-A QP solver gives y that make it large; the bound holds however well it has solved. The states are
-those of the plan, with its margins, and final conditions hold exactly: the bound is one of the
-optimum that `Program.solve` finds.
+A QP solver gives y that make it large; the bound holds however well it has solved. Rows of
+`terminal` and `path` that are not linear are left out, which lowers the bound. The states are those
+of the plan, with its margins, and final conditions hold exactly: the bound is one of the optimum
+that `Program.solve` finds.
 
 Source: Boyd and Vandenberghe, "Convex Optimization", section 5.2.
 """
@@ -32,7 +33,8 @@ from sofa_softctl.qp.problem import QP
 from sofa_softctl.qp.verified import solve_checked
 
 NOT_LINEAR = (
-    "the problem is not linear with a quadratic cost, so other motions may cost less than all known"
+    "dynamics are not linear or the cost is not quadratic, so other motions may cost less than all "
+    "known"
 )
 NOT_CONVEX = "the cost is not strictly convex in the inputs"
 NO_MOTION = "no plan obeys all limits, with their margins, and meets the final conditions exactly"
@@ -40,16 +42,16 @@ NO_MOTION = "no plan obeys all limits, with their margins, and meets the final c
 
 @dataclass(frozen=True)
 class CostBound:
-    """Least cost that a motion for the parameters may have."""
+    """Least cost that the optimum for the parameters may have."""
 
     lower: float
-    """Lower bound of the cost of all motions [cost], or NaN if none is known."""
+    """Lower bound of the optimal cost [cost], or NaN if none is known."""
     reason: str = ""
     """Reason for an unknown bound, or ""."""
 
 
 def bound_cost(model: Model, motion: Motion, p: np.ndarray) -> CostBound:
-    """Return a lower bound of the cost of all motions at parameters p, shape (n_p,).
+    """Return a lower bound of the optimal cost at parameters p.
 
     Args:
         model: Model of the problem.
@@ -94,21 +96,24 @@ def _program(model: Model, motion: Motion, p: np.ndarray) -> tuple[float, QP]:
             continue
         curvature = _curvature(tape, v[places[0]], p) / len(places)
         for at in places:
-            value, slope = _linearised(tape, v[at], p)
+            value, slope = _value_and_slope(tape, v[at], p)
             f += float(value[0]) / len(places)
             g += slope[0] / len(places) @ V[at]
             H += V[at].T @ curvature @ V[at]
-    residual, slope = _linearised(model.tapes["terminal"], v[end], p)
+    is_linear = model.degree("terminal") <= 1
+    residual, slope = _value_and_slope(model.tapes["terminal"], v[end], p)
+    residual, slope = residual[is_linear], slope[is_linear]
     x_at = model.x_at.ravel()
     x_at = x_at[np.isfinite(model.lower[x_at]) | np.isfinite(model.upper[x_at])]
     w_at = np.concatenate((model.u_at.ravel(), model.z_at))
     low, high = model.lower - v, model.upper - v
     rows, lower, upper = [slope @ V[end], V[x_at]], [-residual, low[x_at]], [-residual, high[x_at]]
+    is_linear = model.degree("path") <= 1
     for at in starts:
-        values, slope = _linearised(model.tapes["path"], v[at], p)
-        rows.append(slope @ V[at])
-        lower.append(model.path_margins - values)
-        upper.append(np.full(len(values), np.inf))
+        values, slope = _value_and_slope(model.tapes["path"], v[at], p)
+        rows.append(slope[is_linear] @ V[at])
+        lower.append((model.path_margins - values)[is_linear])
+        upper.append(np.full(len(lower[-1]), np.inf))
     A = np.concatenate(rows)
     size = np.linalg.norm(A, axis=1)
     size = np.where(size > 0.0, size, 1.0)
@@ -137,14 +142,14 @@ def _plan(
     return model.unknowns(Motion(u, x, z)), V
 
 
-def _linearised(tape: Tape, at: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _value_and_slope(tape: Tape, at: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the results of a tape of (at, p), and their derivatives by `at`."""
     return tape(at, p), tape.slopes(np.concatenate((at, p)), 0, len(at))
 
 
 def _curvature(tape: Tape, at: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return the second derivative of a quadratic formula: its slope is linear."""
-    slope = _linearised(tape, at, p)[1][0]
+    slope = _value_and_slope(tape, at, p)[1][0]
     steps = np.eye(len(at)) * (1.0 + np.abs(at).max(initial=0.0))
-    rows = [(_linearised(tape, at + h, p)[1][0] - slope) / h.max() for h in steps]
+    rows = [(_value_and_slope(tape, at + h, p)[1][0] - slope) / h.max() for h in steps]
     return np.array(rows)

@@ -183,16 +183,18 @@ class Model:
         v[self.x_at], v[self.u_at] = self.mirror[1], self.mirror[2]
         return Signs(np.array(self.mirror[0], float), v)
 
+    def degree(self, name: str) -> np.ndarray:
+        """Return the degree of each row of a formula in states, inputs and constants, at most."""
+        n, m, n_z = len(self.states), len(self.inputs), len(self.design)
+        at_end = n + n_z
+        counts = {"initial": n_z, "terminal": at_end, "final_cost": at_end, "error": at_end}
+        return self.tapes[name].degree(0, counts.get(name, n + m + n_z))
+
     @cached_property
     def is_linear_quadratic(self) -> bool:
-        """True if formulas are linear in states, inputs and constants, and costs quadratic."""
-        n, m, n_z = len(self.states), len(self.inputs), len(self.design)
-        counts = {"dynamics": n + m + n_z, "path": n + m + n_z, "cost": n + m + n_z, "initial": n_z}
-        return all(
-            (self.tapes[name].degree(0, counts.get(name, n + n_z)) <= 1 + ("cost" in name)).all()
-            for name in FORMULAS
-            if name != "error"
-        )
+        """True if dynamics and start are linear, and costs quadratic, whatever parameters do."""
+        degrees = {"dynamics": 1, "initial": 1, "cost": 2, "final_cost": 2}
+        return all((self.degree(name) <= degree).all() for name, degree in degrees.items())
 
     def motion(self, v: np.ndarray) -> Motion:
         """Return the trajectory of the unknowns v."""

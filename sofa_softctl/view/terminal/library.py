@@ -158,6 +158,7 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         "expected_error": answer.expected_error if np.isfinite(answer.expected_error) else None,
         "error": answer.error if np.isfinite(answer.error) else None,
         "cost": answer.cost if np.isfinite(answer.cost) else None,
+        "is_cheap": answer.is_cheap,
         "cost_lower_bound": bound.lower if np.isfinite(bound.lower) else None,
         "cost_bound_unknown": bound.reason,
         "report": None if answer.report is None else answer.report.to_dict(),
@@ -172,19 +173,23 @@ def show_answer(library: Any, answer: Any, *, as_json: bool) -> None:
         f"{', mirrored' if answer.mirrored else ''}, at a distance of {answer.distance:.3g}; "
         f"simulated error {answer.error:.2g}; {1e6 * answer.seconds:.0f} us."
     )
-    print(_cost_line(answer.cost, bound, library.model.cost_unit))
+    print(_cost_line(answer, library.model.cost_unit))
     if answer.message:
         print(answer.message)
 
 
-def _cost_line(cost: float, bound: Any, unit: str) -> str:
-    """Return a sentence on a cost, and how far above the least possible it is at most."""
-    unit = f" {unit}" if unit else ""
-    if not np.isfinite(bound.lower):
-        return f"Cost {cost:.4g}{unit}; whether less is possible is unknown: {bound.reason}."
-    excess = max(cost - bound.lower, 0.0)
-    relative = f" ({excess / bound.lower:.2%})" if bound.lower > excess else ""
-    return f"Cost {cost:.4g}{unit}, at most {excess:.2g}{unit}{relative} above the least possible."
+def _cost_line(answer: Any, unit: str) -> str:
+    """Return what an answer costs, and how far above the optimum that is at most."""
+    unit, bound = f" {unit}" if unit else "", answer.cost_bound
+    if np.isfinite(bound.lower):
+        excess = max(answer.cost - bound.lower, 0.0)
+        relative = f" ({excess / bound.lower:.2%})" if bound.lower > excess else ""
+        text = f"at most {excess:.2g}{unit}{relative} above the optimum."
+        return f"Cost {answer.cost:.4g}{unit}, {text}"
+    text = f"how far above the optimum is unknown: {bound.reason}."
+    if not answer.is_cheap:
+        text += " It costs more than the nearest motion lets expect: more motions may help."
+    return f"Cost {answer.cost:.4g}{unit}; {text}"
 
 
 def show_verification(result: Any, *, quiet: bool, as_json: bool) -> None:

@@ -205,3 +205,22 @@ def test_a_formula_with_too_few_numbers_is_an_error():
     x = casadi.SX.sym("x", 2)
     with pytest.raises(ValueError, match="takes 2 numbers, got 1"):
         Tape.from_function(casadi.Function("f", [x], [x]))([0.0])
+
+
+@pytest.mark.parametrize(
+    ("formula", "degree"),
+    [
+        (lambda a, b, p: 3.0 * a - b / p + casadi.sin(p), 1),
+        (lambda a, b, p: (a + p) * (b - 1.0) + a**2, 2),
+        (lambda a, b, p: 2.0 * (a * p) ** 2 * b, 3),
+        (lambda a, b, p: casadi.exp(p) / (1.0 + p**2), 0),
+        (lambda a, b, p: casadi.cos(a), np.inf),
+        (lambda a, b, p: p / b, np.inf),
+        (lambda a, b, p: casadi.fmax(a, p), np.inf),
+    ],
+)
+def test_the_degree_is_that_of_a_polynomial(formula, degree):
+    """In a and b; p may occur in any way."""
+    a, b, p = (casadi.SX.sym(name) for name in "abp")
+    tape = Tape.from_function(casadi.Function("formula", [a, b, p], [formula(a, b, p)]))
+    assert tape.degree(0, 2).tolist() == [degree]
