@@ -8,6 +8,7 @@ becomes a list with a line for each cell.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,8 @@ FRAME_WIDTH = 3
 def make_console(**options: Any) -> Console:
     """Return a console that breaks no lines if its output is not a terminal."""
     console = Console(**options)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    on_terminal = console.is_terminal or (sys.__stdout__ is not None and sys.__stdout__.isatty())
+    if not on_terminal and "COLUMNS" not in os.environ:  # also with a prefix before each line
         console.width = PIPE_WIDTH
     return console
 
