@@ -55,6 +55,8 @@ class CauseSearchSettings:
     """Largest number of effects that are fitted if residuals are near the noise."""
     fits_max_far: int = 10
     """Largest number of effects that are fitted if residuals are far from the noise."""
+    payloads_max: int = 2
+    """Largest number of payloads that are fitted: the tests tell which places are near."""
     tie_cost_difference: float = 6.0
     """Difference of costs below which causes fit equally well, relative to the residuals' variance
     if that is above 1 [-]: the better one is e^3 = 20 times as likely."""
@@ -249,25 +251,26 @@ class _Search:
         causes = [
             replace(cause, explained=self._explained_fraction(cause, most)) for cause in causes
         ]
+        ties = [
+            cause.name
+            for cause in causes
+            if abs(causes[0].decrease - cause.decrease) <= self._tie_difference(causes[0])
+            and bool(cause.contradiction) == bool(causes[0].contradiction)
+        ]
+        causes = [
+            replace(cause, alike=tuple(name for name in ties if name != cause.name))
+            if cause.name in ties
+            else cause
+            for cause in causes
+        ]
+        causes.sort(key=lambda cause: not (cause.adds_to_model and cause.name in ties))
         causes[0] = self._examine(causes[0])
         if causes[0].fits_coloured_noise:
             white_fraction = max(0.0, 1.0 - causes[0].kept)
             causes = [
                 replace(cause, explained=white_fraction * cause.explained) for cause in causes
             ]
-        equally_good = [
-            cause
-            for cause in causes
-            if abs(causes[0].decrease - cause.decrease) <= self._tie_difference(causes[0])
-            and bool(cause.contradiction) == bool(causes[0].contradiction)
-        ]
-        names = tuple(cause.name for cause in equally_good)
-        return tuple(
-            replace(cause, alike=tuple(name for name in names if name != cause.name))
-            if cause in equally_good
-            else cause
-            for cause in causes
-        )
+        return tuple(causes)
 
     def _explained_fraction(self, cause: Cause, most: float) -> float:
         """Fraction of the cost above noise; of the largest decrease if that leaves noise."""
@@ -315,6 +318,8 @@ class _Search:
         ]
         likely.sort(key=lambda pair: (pair[0].p_value > 0.5, -pair[0].decrease))
         likely = [pair for pair in likely if np.isfinite(pair[0].deviation)]
+        payloads = [pair for pair in likely if pair[0].name.startswith("payload.")]
+        likely = [pair for pair in likely if pair not in payloads[SETTINGS.payloads_max :]]
         likely = likely[: SETTINGS.fits_max_far if self.far else SETTINGS.fits_max]
         simulations = sum(self.time.fit_simulations(test.name) for test, _ in likely)
         self.time.check(simulations * self.time.simulation)
@@ -340,6 +345,7 @@ class _Search:
             score.name,
             "effect" if extended.added else "fixed",
             fit.found,
+            adds_to_model=extended.added and score.parameter.lower == 0.0,
             contradiction=contradiction(fit.found, extended.misfit.parameters),
             change=fit.change,
             unit=score.parameter.unit,
