@@ -85,6 +85,9 @@ class Cause:
     0 for white noise, or if it was not computed."""
     noise_max: float = SETTINGS.rms_ratio_max
     """Largest RMS residual that noise explains, relative to the RMS residual due to noise [-]."""
+    adds_to_model: bool = False
+    """True for what the model lacks, such as a payload or friction; False for another value of what
+    it states, such as a mass or the gain of a sensor."""
     contradiction: str = ""
     """Value with the cause that contradicts a declared prior or bound, such as 'E at its lower
     bound, 300 kPa', or ""."""
@@ -193,6 +196,7 @@ class Cause:
 def effect_text(name: str) -> str:
     """Describe an effect: 'friction.elbow' becomes 'friction in elbow'."""
     kind, _, of = name.partition(".")
+    of = f"{of[:-1]} % of the length" if of.endswith("%") else of
     return EFFECT_TEXTS[kind].format(of) if of and kind in EFFECT_TEXTS else name
 
 

@@ -29,6 +29,7 @@ from sofa_softctl.identification.causes.extended import (
     with_effect,
     with_fixed,
 )
+from sofa_softctl.identification.causes.ranking import join_ties, order
 from sofa_softctl.identification.causes.refit import BetterMinimum, Refit, better_without, refit
 from sofa_softctl.identification.causes.score import (
     Score,
@@ -55,6 +56,11 @@ class CauseSearchSettings:
     """Largest number of effects that are fitted if residuals are near the noise."""
     fits_max_far: int = 10
     """Largest number of effects that are fitted if residuals are far from the noise."""
+    predicted_ratio_min: float = 0.5
+    """Smallest predicted decrease of the cost, relative to that of an effect with which noise
+    explains the residuals, of effects that are still fitted [-]."""
+    payloads_max: int = 2
+    """Largest number of payloads that are fitted: the tests tell which places are near."""
     tie_cost_difference: float = 6.0
     """Difference of costs below which causes fit equally well, relative to the residuals' variance
     if that is above 1 [-]: the better one is e^3 = 20 times as likely."""
@@ -67,8 +73,6 @@ class CauseSearchSettings:
     sticking_fraction_min: float = 0.5
     """Smallest fraction of the cost above noise that a signal that sticks explains [-]: of many
     windows one may fit some of it."""
-    contradiction_weight: float = 0.5
-    """Weight of the decrease of a cause that contradicts a prior or bound, for the order [-]."""
 
 
 SETTINGS = CauseSearchSettings()
@@ -242,32 +246,21 @@ class _Search:
         if not _explains(causes):
             causes += self._effects()
         level = SETTINGS.significance_level
-        causes = sorted((cause for cause in causes if cause.p_value < level), key=_order)
+        causes = sorted((cause for cause in causes if cause.p_value < level), key=order)
         if not causes:
             return ()
         most = max(cause.decrease for cause in causes)
         causes = [
             replace(cause, explained=self._explained_fraction(cause, most)) for cause in causes
         ]
+        causes = join_ties(causes, self._tie_difference(causes[0]))
         causes[0] = self._examine(causes[0])
         if causes[0].fits_coloured_noise:
             white_fraction = max(0.0, 1.0 - causes[0].kept)
             causes = [
                 replace(cause, explained=white_fraction * cause.explained) for cause in causes
             ]
-        equally_good = [
-            cause
-            for cause in causes
-            if abs(causes[0].decrease - cause.decrease) <= self._tie_difference(causes[0])
-            and bool(cause.contradiction) == bool(causes[0].contradiction)
-        ]
-        names = tuple(cause.name for cause in equally_good)
-        return tuple(
-            replace(cause, alike=tuple(name for name in names if name != cause.name))
-            if cause in equally_good
-            else cause
-            for cause in causes
-        )
+        return tuple(causes)
 
     def _explained_fraction(self, cause: Cause, most: float) -> float:
         """Fraction of the cost above noise; of the largest decrease if that leaves noise."""
@@ -315,17 +308,24 @@ class _Search:
         ]
         likely.sort(key=lambda pair: (pair[0].p_value > 0.5, -pair[0].decrease))
         likely = [pair for pair in likely if np.isfinite(pair[0].deviation)]
+        payloads = [pair for pair in likely if pair[0].name.startswith("payload.")]
+        likely = [pair for pair in likely if pair not in payloads[SETTINGS.payloads_max :]]
         likely = likely[: SETTINGS.fits_max_far if self.far else SETTINGS.fits_max]
         simulations = sum(self.time.fit_simulations(test.name) for test, _ in likely)
         self.time.check(simulations * self.time.simulation)
-        causes = []
+        causes, decrease_min = [], 0.0
         for effect_score, extended in likely:
+            if effect_score.decrease < decrease_min:
+                continue
             self._report(f"fitting {effect_score.name}")
             try:
                 fit = refit(extended, effect_score)
                 if fit.deviation > SETTINGS.deviation_ratio_max * abs(fit.change):
                     continue
-                causes.append(self._effect(effect_score, extended, fit))
+                cause = self._effect(effect_score, extended, fit)
+                causes.append(cause)
+                if cause.left <= cause.noise_max:  # others must explain about as much
+                    decrease_min = SETTINGS.predicted_ratio_min * effect_score.decrease
                 self._ends[effect_score.name] = extended.misfit, fit.found.rho
             except SimulationError as error:
                 self.untested[effect_score.name] = str(error)
@@ -340,6 +340,7 @@ class _Search:
             score.name,
             "effect" if extended.added else "fixed",
             fit.found,
+            adds_to_model=extended.added and score.parameter.lower == 0.0,
             contradiction=contradiction(fit.found, extended.misfit.parameters),
             change=fit.change,
             unit=score.parameter.unit,
@@ -406,8 +407,3 @@ class _Search:
 
 def _explains(causes: Sequence[Cause]) -> bool:
     return any(cause.left <= cause.noise_max for cause in causes)
-
-
-def _order(cause: Cause) -> float:
-    weight = SETTINGS.contradiction_weight if cause.contradiction else 1.0
-    return -weight * cause.decrease

@@ -34,16 +34,18 @@ class PayloadSettings:
 
     typical_ratio: float = 0.1
     """Typical mass of a payload, relative to all masses of the scene [-]."""
-    end_ratio: float = 0.05
-    """Length of the free end, relative to the robot's size [-]."""
+    section_width: float = 0.05
+    """Half the width of a cross-section, relative to the height of the free end [-]."""
     free_fraction_min: float = 0.5
     """Smallest fraction of a payload at nodes that are not fixed [-]; below, it does little."""
-    distance_min: float = 0.15
+    distance_min: float = 0.08
     """Smallest distance between two places, relative to the robot's size [-]: data hardly tell
     closer ones apart."""
 
 
 PAYLOAD_SETTINGS = PayloadSettings()
+HEIGHTS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
+"""Heights of tested payloads, below the free end [-]."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ Place = Callable[[StepModel], np.ndarray]
 
 
 def _payload_places(problem: FemModel) -> dict[str, Place]:
-    """Return the places of `payload_at`, or the free end and markers, far from each other."""
+    """Return the places of `payload_at`, or cross-sections and markers, far from each other."""
     if problem.payload_at:
         return {
             name: partial(_point_weights, marker=Marker(name, at=at))
@@ -135,7 +137,8 @@ def _payload_places(problem: FemModel) -> dict[str, Place]:
         }
     markers = [sensor for sensor in problem.sensors if isinstance(sensor, Marker)]
     candidates: dict[str, Place] = {
-        "free_end": _free_end,
+        "free_end": partial(_cross_section, height=1.0),
+        **{f"{height:.0%}": partial(_cross_section, height=height) for height in HEIGHTS},
         **{marker.name: partial(_point_weights, marker=marker) for marker in markers},
     }
     model, places, fractions = problem.model, dict[str, Place](), list[np.ndarray]()
@@ -151,16 +154,22 @@ def _payload_places(problem: FemModel) -> dict[str, Place]:
     return places
 
 
-def _free_end(model: StepModel) -> np.ndarray:
-    """Share a payload by the nodes farthest from the fixed ones, along the line to the centre."""
+def _cross_section(model: StepModel, height: float) -> np.ndarray:
+    """Share a payload by the nodes about a height on the line from the fixed nodes to the centre.
+
+    Args:
+        model: Model of the scene.
+        height: Fraction of the height of the farthest nodes [-].
+    """
     x, is_fixed = model.step.x0, model.step.system.fixed.all(axis=1)
     if not is_fixed.any():
         return np.zeros(len(x))
     foot = x[is_fixed].mean(axis=0)
-    line = x.mean(axis=0) - foot
-    height = (x - foot) @ line / max(float(np.linalg.norm(line)), np.finfo(float).tiny)
-    is_end = height >= height.max() - PAYLOAD_SETTINGS.end_ratio * model.extent
-    return np.asarray(is_end / is_end.sum())
+    heights = (x - foot) @ (x.mean(axis=0) - foot)
+    distances = np.abs(heights / max(float(heights.max()), np.finfo(float).tiny) - height)
+    width = max(PAYLOAD_SETTINGS.section_width, 1.5 * float(distances.min()))
+    weights = np.maximum(1.0 - distances / width, 0.0)
+    return np.asarray(weights / weights.sum())
 
 
 def _point_weights(model: StepModel, marker: Marker) -> np.ndarray:

@@ -132,7 +132,7 @@ class FemModel(Problem):
     None: each tetrahedron is split in eight."""
     payload_at: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """Positions on the mesh at rest of payloads that may be switched on, by name [length]; without
-    any: the free end and the markers."""
+    any: cross-sections from the free end down, and markers."""
     dt: float | None = None
     """Time step, in place of the scene's [scene time]."""
     split: int = 0

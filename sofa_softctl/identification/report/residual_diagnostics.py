@@ -97,15 +97,16 @@ INTERVALS = {"too large": "too wide", "too small": "too narrow"}
 def channels_with_wrong_noise(report: Report) -> list[ChannelResiduals]:
     """Return the channels whose residuals look like noise of another size than declared.
 
-    Residuals that are too large, but have a cause, are not noise.
+    Residuals that are too large, but have a cause, or may have one, are not noise.
     """
     if report.estimate.noise_estimated:
         return []
+    may_have_cause = report.causes.first is not None or report.causes.postponed > 0.0
     return [
         residual
         for residual in report.residuals
         if residual.rms > PERFECT_FIT_RMS_MAX
-        and (residual.noise == "too large" or (residual.noise and report.causes.first is None))
+        and (residual.noise == "too large" or (residual.noise and not may_have_cause))
     ]
 
 

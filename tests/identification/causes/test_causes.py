@@ -13,6 +13,7 @@ from sofa_softctl.errors import IdentificationError
 from sofa_softctl.identification.causes.cause import value_text
 from sofa_softctl.identification.causes.checks import contradiction
 from sofa_softctl.identification.causes.columns import apply_column_change, possible_changes_of
+from sofa_softctl.identification.causes.ranking import join_ties, order
 from sofa_softctl.identification.causes.refit import better_without
 from sofa_softctl.identification.causes.score import Score, undetectable_biases
 from sofa_softctl.identification.fitting.estimate import estimate
@@ -335,3 +336,18 @@ def test_a_search_that_ends_far_from_the_data_does_not_blame_derivatives():
     assert "derivatives are not exact" in Termination.STALLED.value
     assert "derivatives" not in Termination.MISFIT.value
     assert "swapped" in Termination.MISFIT.value
+
+
+def test_what_the_model_lacks_comes_first_of_causes_that_fit_alike(models):
+    first = reported(shown(models.lag(1), 0.05)).causes.first
+    names = {"gain.a": 100.0, "payload.b": 97.0, "friction.c": 80.0}
+    causes = [
+        replace(first, name=name, decrease=decrease, adds_to_model=not name.startswith("gain"))
+        for name, decrease in names.items()
+    ]
+    joined = join_ties(causes, 6.0)
+    assert [cause.name for cause in joined] == ["payload.b", "gain.a", "friction.c"]
+    assert [cause.alike for cause in joined] == [("gain.a",), ("payload.b",), ()]
+    doubtful = [replace(causes[0], contradiction="E = 1, declared as 2 ± 0.1"), *causes[1:]]
+    assert sorted(doubtful, key=order)[0].name == "payload.b"
+    assert join_ties(sorted(doubtful, key=order), 6.0)[0].alike == ()

@@ -108,15 +108,17 @@ def test_a_payload_is_a_mass_at_nodes_of_the_scene(problem, beam):
 
 
 def test_payloads_are_tested_where_data_tell_them_apart(problem):
-    """A marker near the free end, one on the clamp and one near another have no payload."""
-    places = {"end": 90.0, "clamp": 0.0, "middle": 45.0, "near": 46.0}
-    sensors = tuple(Marker(name, at=(10.0, 10.0, z)) for name, z in places.items())
+    """Cross-sections of a mesh of three layers, and a marker beside them: others are near one, or
+    on the clamp."""
+    places = {"end": (10.0, 90.0), "clamp": (10.0, 0.0), "side": (20.0, 45.0), "near": (20.0, 46.0)}
+    sensors = tuple(Marker(name, at=(10.0, y, z)) for name, (y, z) in places.items())
     with_markers = replace(problem, sensors=sensors)
 
     def payloads(problem):
         return [e.name for e in effects_of_problem(problem) if e.name.startswith("payload.")]
 
-    assert payloads(with_markers) == ["payload.free_end", "payload.middle"]
+    sections = ["payload.free_end", "payload.80%", "payload.50%", "payload.40%"]
+    assert payloads(with_markers) == [*sections, "payload.side"]
     at = {"hook": (10.0, 0.0, 60.0)}
     assert payloads(replace(with_markers, payload_at=at)) == ["payload.hook"]
 
@@ -160,6 +162,7 @@ def loaded_report(beam, place, load=0.008, prior=None, mass=None, **values):
     return make_report("beam", estimate([experiment]), [experiment])
 
 
+@pytest.mark.soak(keep=1)
 @pytest.mark.parametrize("place", [(10.0, 10.0, 88.0), (10.0, 15.0, 50.0)])
 def test_a_payload_of_the_real_robot_is_named_first(beam, place):
     """A cable's gain of -25 % and a heavier body fit nearly as well, and shift the modulus."""
@@ -177,6 +180,7 @@ def test_a_robot_without_a_payload_is_left_alone(beam):
     assert loaded_report(beam, None, load=0.0).causes.first is None
 
 
+@pytest.mark.soak
 def test_no_cause_is_advised_that_contradicts_what_is_declared(beam):
     """No payload is tested at the right place: a heavier body fits next best, then a gain of the
     cable with a modulus of 262, below bounds or far from the prior."""
