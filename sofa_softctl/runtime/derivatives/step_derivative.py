@@ -239,8 +239,10 @@ class StepDerivative:
     def by_node_mass(self, masses: np.ndarray) -> np.ndarray:
         """Return dr for masses (n,) added to nodes: m (v + h g - (1 + h alpha) w), (n, 3)."""
         step, taken = self.step, self.taken
-        gravity = np.asarray(step.root.gravity.get())
-        change = taken.v + taken.h * gravity - (1.0 + taken.h * step.alpha) * taken.w
+        change = taken.v - (1.0 + taken.h * step.alpha) * taken.w
+        for state in step.system.states:
+            gravity = state._context.gravity.get()  # type: ignore[union-attr]
+            change[step.rows(state)] += taken.h * gravity
         return np.asarray(masses[:, None] * change)
 
     def by_rayleigh_mass(self) -> np.ndarray:
