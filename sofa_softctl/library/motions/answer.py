@@ -30,6 +30,7 @@ class Correction(Enum):
     CLIPPED = "The nearest motion, corrected linearly and cut off at the limits."
 
 
+DEAR = "It costs more than the nearest motion lets expect: more motions may help."
 UNCHECKED = "It was not simulated: no acceptance test was made."
 
 
@@ -99,6 +100,8 @@ class Answer:
         if not self.status.ok:
             reason = UNCHECKED if self.report is None else self.report.reason
             reasons.append(f"{reason} Do not execute it.")
+        elif not self.is_cheap:
+            reasons.append(DEAR)
         if self.beyond:
             reasons.append(f"Beyond the problem's range: {', '.join(self.beyond)}.")
             if self.status.ok:

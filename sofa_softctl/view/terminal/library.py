@@ -186,10 +186,7 @@ def _cost_line(answer: Any, unit: str) -> str:
         relative = f" ({excess / bound.lower:.2%})" if bound.lower > excess else ""
         text = f"at most {excess:.2g}{unit}{relative} above the optimum."
         return f"Cost {answer.cost:.4g}{unit}, {text}"
-    text = f"how far above the optimum is unknown: {bound.reason}."
-    if not answer.is_cheap:
-        text += " It costs more than the nearest motion lets expect: more motions may help."
-    return f"Cost {answer.cost:.4g}{unit}; {text}"
+    return f"Cost {answer.cost:.4g}{unit}; how far above the optimum is unknown: {bound.reason}."
 
 
 def show_verification(result: Any, *, quiet: bool, as_json: bool) -> None:
