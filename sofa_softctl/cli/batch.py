@@ -75,6 +75,7 @@ def run(
     from sofa_softctl.batch.table.table import Table
     from sofa_softctl.view.movie.renderer import check_renderer
     from sofa_softctl.view.terminal import batch as tables
+    from sofa_softctl.view.words import plural
 
     design = read_study(study)
     load_plugins([Path(file) for file in design.plugins], design.scenario.backend)
@@ -118,6 +119,12 @@ def run(
             raise typer.Exit(ExitStatus.of_stop(by)) from None
     for text in progress.damaged:
         typer.echo(f"Warning: {text}", err=True)
+    if progress.unfinished:
+        typer.echo(
+            f"{plural(progress.unfinished, 'run')} with a recording and no row, from a batch that "
+            "was killed in between: done again.",
+            err=True,
+        )
     results = read_results(path)
     if as_json:
         print_json(_summary(results) | {"done_now": progress.done})

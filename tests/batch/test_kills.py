@@ -301,9 +301,14 @@ def test_a_driver_that_is_killed_between_record_and_row_loses_nothing(tmp_path, 
     before = read_results(folder)
     assert before.rows["index"].to_pylist() == [0, 1]
     runs = [run.id for run in read_study(path).runs()]
+    unfinished = {path.stem for path in (folder / "records").glob("*.mcap")} - {*runs[:2]}
     assert {f"{run}.mcap" for run in runs[:3]} <= {p.name for p in (folder / "records").iterdir()}
     (folder / "records" / ".record-of-a-killed-run").mkdir()
-    found = done(path, workers, "k.study")
+    notes = []
+    found = done(
+        path, workers, "k.study", report=lambda progress: notes.append(progress.unfinished)
+    )
+    assert set(notes) == {len(unfinished)}
     assert same_bits(found) == same_bits(undisturbed)
     assert {p.name for p in (folder / "records").iterdir()} == {f"{run}.mcap" for run in runs}
 

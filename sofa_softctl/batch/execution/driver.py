@@ -44,6 +44,8 @@ class Progress:
     """Last row."""
     damaged: list[str] = field(default_factory=list)
     """Descriptions of files of rows that could not be read."""
+    unfinished: int = 0
+    """Number of runs with a recording of a killed driver and no row, which are done again."""
 
 
 def missing_runs(study: Study, status_by_run: Mapping[str, str]) -> Iterator[Run]:
@@ -99,7 +101,8 @@ def run_study(
         folder.table.remove(statuses.keys() - kept_statuses.keys())
     folder.begin(sources, total)
     before = sum(status != DIED for status in kept_statuses.values())
-    progress = Progress(total, before, damaged=damaged)
+    recorded = {path.stem for path in folder.records.glob("*.mcap")}
+    progress = Progress(total, before, damaged=damaged, unfinished=len(recorded - statuses.keys()))
     report(progress)
     writer = _Writer(folder)
     tasks = map(_maker(folder), islice(chain([first], todo) if first else (), count_max))
