@@ -5,7 +5,8 @@ import pytest
 
 from sofa_softctl.errors import ParameterError, SceneError
 from sofa_softctl.plugins import user_frames
-from sofa_softctl.surrogate.costs.costs import Point
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Point
+from sofa_softctl.surrogate.costs.obstacles import HalfSpace, Obstacle
 from sofa_softctl.surrogate.grid.embedding import Layout
 from sofa_softctl.surrogate.models.robot import PlannedRobot
 from sofa_softctl.surrogate.models.task import Task
@@ -91,18 +92,32 @@ def test_shares_of_the_time_go_from_0_to_1():
 
 
 def test_a_task_that_asks_for_its_start_gets_it_and_users_do_not_give_it():
+    point = Point((0, 1, 2))
+
     def make(layout, share, start, by=1.0):
-        return Task(probe=Point((0, 1, 2)), outputs=(start, by))
+        return Task(probe=point, outputs=(Following(point, start.reshape(1, 3), by),))
 
     def without(layout, share, start=5.0):
-        return Task(probe=Point((0, 1, 2)), outputs=(start,))
+        return Task(probe=point, inputs=(Effort(start),))
 
-    outputs = np.arange(4.0)
-    made = make_task(make, LAYOUT, 5, {"by": "2"}, lambda: outputs)
-    assert made.outputs == (outputs, 2.0)
+    outputs = np.arange(3.0)
+    term = make_task(make, LAYOUT, 5, {"by": "2"}, lambda: outputs).outputs[0]
+    assert np.array_equal(term.goal[0], outputs) and term.weight == 2.0
     with pytest.raises(ParameterError, match="no parameter 'start'. It takes: by=1.0"):
         make_task(make, LAYOUT, 5, {"start": "2"}, lambda: outputs)
-    assert make_task(without, LAYOUT, 5, {"start": "2"}, lambda: outputs).outputs == (2.0,)
+    made = make_task(without, LAYOUT, 5, {"start": "2"}, lambda: outputs)
+    assert made.inputs == (Effort(2.0),)
+
+
+def test_a_term_in_the_wrong_place_is_refused():
+    point = Point((0, 1, 2))
+    wall = Obstacle(point, HalfSpace((0.0, 0.0, 1.0), 0.0), 1.0)
+    with pytest.raises(ValueError, match="outputs must be costs of the robot's outputs.*Obstacle"):
+        Task(probe=point, outputs=(wall,))
+    with pytest.raises(ValueError, match="obstacles must be obstacles.*Got: Effort"):
+        Task(probe=point, obstacles=(Effort(1.0),))
+    with pytest.raises(ValueError, match="inputs must be costs of the tensions"):
+        Task(probe=point, inputs=(wall,))
 
 
 def test_a_fault_in_a_task_is_told_with_its_line(scene):

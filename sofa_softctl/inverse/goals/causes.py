@@ -54,7 +54,8 @@ class CauseSettings:
     elsewhere than predicted [-]."""
     alone_ratio_max: float = 0.5
     """Error of an effector without the goals of others, relative to that with them, below which the
-    other goals are what holds it back [-]."""
+    other goals are what holds it back [-]; part without contacts, relative to that without limits,
+    above which contacts are named first."""
 
 
 SETTINGS = CauseSettings()
@@ -73,13 +74,15 @@ class ErrorBreakdown:
     limits: float
     """Part that would also be removed without limits [length]."""
     contacts: float
-    """Part that would also be removed without contacts [length]."""
+    """Part that would be removed without contacts, with the limits or after them [length]."""
     actuators: float
     """Part that no effort removes: orthogonal to all motions by the actuators [length]."""
     binding: tuple[ReachedLimit, ...]
     """Limits with a multiplier, largest first."""
     blocking: tuple[str, ...] = ()
     """Contacts that the efforts to the goals would close, most first."""
+    without_contacts: float = 0.0
+    """Part that would be removed without contacts, within the limits [length]."""
 
 
 def break_down_error(
@@ -116,12 +119,15 @@ def break_down_error(
     B = motions_by_effort(problem)
     limited = _size(residual)
     blocking: tuple[str, ...] = ()
+    without_contacts = 0.0
     if problem.contacts is None:
         free = unlimited = _size(_unreachable(B, residual))
         binding = _binding_limits(relaxed, best.effort, B.T @ residual)
     else:
         unlimited = _size(weight * solve(_without_limits(relaxed), search=options).effector_error)
         blocking = _blocking_contacts(relaxed, B)
+        opened = solve(replace(relaxed, contacts=None), search=options)
+        without_contacts = max(limited - _size(weight * opened.effector_error), 0.0)
         free = min(_size(_unreachable(B, weight * relaxed.delta_e_free)), unlimited)
         binding = _reached_limits(relaxed, best.effort, best.displacement)
     return ErrorBreakdown(
@@ -129,10 +135,11 @@ def break_down_error(
         nearer=max(total - aimed, 0.0),
         energy=max(aimed - limited, 0.0),
         limits=max(limited - unlimited, 0.0),
-        contacts=max(unlimited - free, 0.0),
+        contacts=max(unlimited - free, without_contacts),
         actuators=min(free, total),
         binding=binding,
         blocking=blocking,
+        without_contacts=without_contacts,
     )
 
 
@@ -146,7 +153,8 @@ def _blocking_contacts(problem: InverseProblem, B: np.ndarray) -> tuple[str, ...
     closing = -(contacts.W_ac.T @ (_natural_efforts(problem) * effort))[starts]
     order = np.argsort(-closing, kind="stable")
     least = SETTINGS.named_fraction_min * closing.max()
-    return tuple(dict.fromkeys(contacts.names[i] for i in order if closing[i] >= least > 0.0))
+    names = (contacts.names[i] for i in order if closing[i] >= least > 0.0)
+    return tuple(dict.fromkeys(names)) or tuple(dict.fromkeys(contacts.names))
 
 
 def _size(vector: np.ndarray) -> float:
@@ -289,7 +297,10 @@ def _texts(
 ) -> tuple[list[str], bool]:
     energy, distance = controller.energy, controller.goal_distance
     threshold = SETTINGS.named_fraction_min * parts.error
-    limits = "; ".join(group_limits([limit.text for limit in parts.binding]))
+    # A slack cable says less than an effort at its maximum or a rate.
+    texts = sorted((limit.text for limit in parts.binding), key=lambda text: "minimum" in text)
+    limits = "; ".join(group_limits(texts))
+    by_contacts = parts.contacts > threshold
     by_limits = parts.limits > threshold and bool(parts.binding)
     if by_limits and (cause := _cause_before_limits(controller, parts)):
         return [cause], False
@@ -299,12 +310,16 @@ def _texts(
         option = f"goal_distance={distance:g}" if by_target else f"what is reached ({limits})"
         return [f"{motion.approach_text}, or widen {option}"], False
     is_final = motion.is_at_rest and not (by_rate or by_target)  # more steps change nothing
+    contacts = [f"contacts are in the way ({join_names(list(parts.blocking))})"] * by_contacts
+    is_blocked = by_contacts and parts.without_contacts > SETTINGS.alone_ratio_max * parts.limits
     causes = [f"goal_distance={distance:g} holds it back: widen it"] if by_target else []
+    if is_blocked:  # within the limits too
+        causes += contacts
     if by_limits:
         text = "out of reach with these limits" if is_final else "these limits hold it back"
         causes.append(f"{text} ({limits})")
-    if parts.contacts > threshold:
-        causes.append(f"contacts are in the way ({join_names(list(parts.blocking))})")
+    if not is_blocked:
+        causes += contacts
     if parts.actuators > threshold:
         causes.append(_actuators_text(controller, judged, is_final))
     if parts.energy > threshold:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse
 
 
+@runtime_checkable
 class OutputCost(Protocol):
     """Smooth cost of some outputs, a sum over instants."""
 
@@ -30,6 +31,7 @@ class OutputCost(Protocol):
         ...
 
 
+@runtime_checkable
 class InputCost(Protocol):
     """Convex quadratic cost of the inputs."""
 

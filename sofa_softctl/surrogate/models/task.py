@@ -26,3 +26,12 @@ class Task:
     def __post_init__(self) -> None:
         if not hasattr(self.probe, "locate"):
             raise ValueError(f"probe must be a Point or a Laser. Got: {self.probe!r}")
+        kinds = (
+            ("outputs", OutputCost, "costs of the robot's outputs, such as Following"),
+            ("inputs", InputCost, "costs of the tensions: Effort, Smoothness"),
+            ("obstacles", Obstacle, "obstacles: Obstacle(probe, solid, weight)"),
+        )
+        for name, kind, expected in kinds:
+            for term in getattr(self, name):
+                if not isinstance(term, kind):
+                    raise ValueError(f"{name} must be {expected}. Got: {term!r}")

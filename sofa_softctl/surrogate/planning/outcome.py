@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from sofa_softctl.surrogate.program.transcription import PlanningProblem, Trajec
 
 _AT_LIMIT = 1e-4  # of a tension, a coordinate or a step's change, for being at its limit
 _NAMED_FRACTION_MIN = 0.05  # of the steps: limits met less often do not hold a plan back
+_CHEAPER_MISS_RATIO_MAX = 0.5  # of the miss: with cheaper inputs it comes much nearer
 TIMED_OUT = "The time limit was reached: this is the best plan so far."
 """Message of a plan that the time limit ended."""
 
@@ -51,18 +52,35 @@ class Outcome:
     """Largest displacement by which a segment would leave an obstacle [length]."""
 
 
-def outcome(problem: PlanningProblem, ended: OptimiserResult, tried: int = 0) -> Outcome:
-    """Judge the result of the optimiser, after `tried` other initial trajectories."""
-    miss, instant, missed = _largest_miss(problem, ended.trial)
+def outcome(
+    problem: PlanningProblem,
+    ended: OptimiserResult,
+    tried: int = 0,
+    cheaper_inputs: Callable[[], TrajectoryIterate] | None = None,
+) -> Outcome:
+    """Judge the result of the optimiser.
+
+    Args:
+        problem: Planning problem.
+        ended: Result.
+        tried: Number of other initial trajectories that were tried.
+        cheaper_inputs: Returns the plan with nearly no costs of inputs; called if goals are missed.
+    """
+    miss, instant, missed = largest_miss(problem, ended.trial)
+    cheaper_miss = np.inf
+    if missed and ended.converged and problem.inputs and cheaper_inputs is not None:
+        cheaper_miss, _, _ = largest_miss(problem, cheaper_inputs())
+    is_costly = cheaper_miss <= _CHEAPER_MISS_RATIO_MAX * miss
     nearest_approaches = approaches(problem, ended.trial)
     findings = [
         *_balance(ended, is_obstructed(problem, ended.trial)),
-        *_goals(problem, ended, miss, instant, missed),
+        *_goals(problem, ended, miss, instant, missed, cheaper_miss if is_costly else None),
         *_obstacles(problem, ended.trial, nearest_approaches, tried),
         *_unreachable_goals(problem, missed),
     ]
     status = Status.worst(finding.status for finding in findings)
-    if not status.ok and not ended.timed_out and (missed or not ended.balanced):
+    is_limited = not (is_costly or ended.timed_out)
+    if not status.ok and is_limited and (missed or not ended.balanced):
         trial, instants = ended.trial, _missed_instants(problem, ended.trial)
         findings.append(Finding(status, limits_reached(problem, trial.a, trial.u, instants)))
     notes = (ended.fallback,) if ended.converged else ended.notes
@@ -102,9 +120,22 @@ def _balance(ended: OptimiserResult, blocked: bool) -> Iterator[Finding]:
 
 
 def _goals(
-    problem: PlanningProblem, ended: OptimiserResult, miss: float, instant: int, missed: bool
+    problem: PlanningProblem,
+    ended: OptimiserResult,
+    miss: float,
+    instant: int,
+    missed: bool,
+    cheaper_miss: float | None,
 ) -> Iterator[Finding]:
-    if missed and ended.converged and not ended.timed_out:
+    """Yield findings on missed goals; `cheaper_miss` if costs of inputs are the cause."""
+    if cheaper_miss is not None:
+        yield Finding(
+            Status.CLOSEST_FEASIBLE,
+            "The costs of the inputs hold it back from the goals: with a thousandth of the weights "
+            f"of Effort and Smoothness it comes to {cheaper_miss:.3g} from them. Lower these "
+            "weights, or raise that of Following.",
+        )
+    elif missed and ended.converged and not ended.timed_out:
         yield Finding(
             Status.CLOSEST_FEASIBLE,
             "The goals are out of reach: this plan comes as near to them as the limits allow. "
@@ -219,7 +250,7 @@ def limits_reached(
     return f"Limits that it is at: {'; '.join(texts)}."
 
 
-def _largest_miss(problem: PlanningProblem, trial: TrajectoryIterate) -> tuple[float, int, bool]:
+def largest_miss(problem: PlanningProblem, trial: TrajectoryIterate) -> tuple[float, int, bool]:
     """Return the largest distance from a goal, its instant, and whether a tolerance is exceeded."""
     miss, instant, missed = 0.0, 1, False
     for term in problem.outputs:

@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.status import Status
-from sofa_softctl.surrogate.costs.costs import Following
+from sofa_softctl.surrogate.costs.costs import Effort, Following, Smoothness
 from sofa_softctl.surrogate.grid.embedding import Embedding
 from sofa_softctl.surrogate.planning.collisions import (
     approaches,
@@ -177,7 +177,9 @@ def plan(
         if ended.timed_out:
             break
     assert ended is not None
-    judged = outcome(problem, ended, tried_starts)
+    judged = outcome(
+        problem, ended, tried_starts, lambda: _with_cheaper_inputs(problem, ended, settings)
+    )
     return Plan(
         u=u,
         a=a,
@@ -238,6 +240,21 @@ def _best_of_starts(
         if best.timed_out or not is_obstructed(problem, best.trial):
             break
     return problem, best, tried
+
+
+def _with_cheaper_inputs(
+    problem: PlanningProblem, ended: OptimiserResult, settings: Settings
+) -> TrajectoryIterate:
+    """Return the plan from a result with a thousandth of the weights of inputs' costs."""
+    inputs = [
+        replace(term, weight=1e-3 * term.weight)
+        for term in problem.inputs
+        if isinstance(term, Effort | Smoothness)
+    ]
+    few_iterations = replace(settings, iterations=30)  # it need not be optimal
+    cheaper = replace(problem, inputs=tuple(inputs))
+    with one_blas_thread():
+        return optimise(cheaper, ended.trial, few_iterations, lambda _: None).trial
 
 
 def _at_rest(problem: PlanningProblem) -> TrajectoryIterate:

@@ -16,6 +16,7 @@ from sofa_softctl.inverse.aspects.look_ahead import LookAhead
 from sofa_softctl.inverse.controller import InverseController
 from sofa_softctl.inverse.goals.causes import Motion, find_causes
 from sofa_softctl.inverse.rows.effectors import add_effector
+from sofa_softctl.qpcc.problem.contacts import Contacts
 from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solve import solve
@@ -278,6 +279,46 @@ def test_a_wall_in_the_way(goal):
     assert goal_after(pushed_ball(goal, wall=20.0), 60).reasons == [
         "contacts are in the way (/wall on /ball)"
     ]
+
+
+@pytest.mark.parametrize(("effort_max", "is_wall_first"), [(5.0, True), (2.0, False)])
+def test_a_wall_that_the_largest_effort_does_not_push_away(effort_max, is_wall_first):
+    """Without the wall an effort of 4 reaches the goal; against it 8.9 would be needed. With an
+    effort of 2 the wall takes less than a fifth of the error."""
+    problem = InverseProblem(
+        W_ea=np.array([[1.0], [0.0], [0.0]]),
+        W_aa=np.ones((1, 1)),
+        delta_e_free=np.array([-4.0, 0.0, 0.0]),
+        delta_a_free=np.zeros(1),
+        effort_max=effort_max,
+        names=("motor",),
+        contacts=Contacts(
+            W_ec=np.array([[-0.8], [0.0], [0.0]]),
+            W_ac=np.array([[-0.8]]),
+            W_cc=np.ones((1, 1)),
+            delta_c_free=np.ones(1),
+            friction=np.zeros(1),
+            names=("/wall on /tip",),
+        ),
+    )
+    solution = solve(problem)
+    controller = SimpleNamespace(
+        problem=problem,
+        solution=solution,
+        search=SearchOptions(),
+        weighted_axes=np.array([[True, False, False]]),
+        effector_names=["/tip"],
+        target=np.zeros((1, 3)),
+        wanted=np.zeros((1, 3)),
+        energy=0.0,
+        goal_distance=np.inf,
+    )
+    error = float(np.linalg.norm(solution.effector_error))
+    motion = Motion(error, is_approaching=False, is_at_rest=True, approach_text="")
+    reasons, _ = find_causes(controller, motion, np.array([0]))
+    by_contacts = "contacts are in the way (/wall on /tip)"
+    by_limits = "out of reach with these limits (effort at its maximum: motor)"
+    assert reasons == ([by_contacts, by_limits] if is_wall_first else [by_limits])
 
 
 @pytest.mark.usefixtures("tolerant")

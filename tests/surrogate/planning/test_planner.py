@@ -278,6 +278,14 @@ def test_goals_out_of_reach_give_the_nearest_plan_and_say_so(problem):
     assert found.a == pytest.approx(near.a, abs=1e-4)
 
 
+@pytest.mark.parametrize("inputs", [(Effort(1e2),), (Effort(1e-4), Smoothness(50.0))])
+def test_costs_of_inputs_that_hold_the_plan_back_are_named(problem, inputs):
+    found = plan(replace(problem, inputs=inputs))
+    assert found.status is Status.CLOSEST_FEASIBLE
+    assert "The costs of the inputs hold it back from the goals" in found.message
+    assert "out of reach" not in found.message and "Limits" not in found.message
+
+
 def test_goals_off_along_a_free_axis_are_reached(problem):
     term = problem.outputs[0]
     off = replace(term, goal=term.goal + [0.0, 0.0, 0.2], axes=(1.0, 1.0, 0.0))
