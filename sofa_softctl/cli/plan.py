@@ -125,12 +125,13 @@ def plan(
             workers=workers,
             cluster=cluster,
         )
-    if tolerance is not None and not tolerance > 0.0:
-        raise UsageError(f"--tolerance must be positive, got {tolerance:g}.")
-    if replay_tolerance is not None and not replay_tolerance > 0.0:
-        raise UsageError(f"--replay-tolerance must be positive, got {replay_tolerance:g}.")
-    if timeout is not None and not timeout > 0.0:
-        raise UsageError(f"--timeout must be a positive number of seconds, got {timeout:g}.")
+    for option, value in (
+        ("--tolerance", tolerance),
+        ("--replay-tolerance", replay_tolerance),
+        ("--timeout", timeout),
+    ):
+        if value is not None and not value > 0.0:
+            raise UsageError(f"{option} must be positive, got {value:g}.")
     if anyway and out is None:
         raise UsageError("--anyway is about the file that --out names: give --out FILE.mcap.")
     view = view_of(camera, movie)
@@ -193,7 +194,7 @@ def _without_plan(
     scene: Path, task: str, timeout: float | None, equilibria: str, as_json: bool
 ) -> Iterator[None]:
     """Limit the time of the block, and complete the errors of one that ends without a plan."""
-    from sofa_softctl.base.deadline import deadline
+    from sofa_softctl.base.time_limit import deadline
     from sofa_softctl.status import Status
 
     try:

@@ -5,7 +5,8 @@ from weakref import WeakSet
 
 import pytest
 
-from sofa_softctl.base.time_limit import time_limit
+from sofa_softctl.base.time_limit import check_time, deadline, time_limit
+from sofa_softctl.errors import TimeLimitError
 
 pytestmark = pytest.mark.quick
 
@@ -58,3 +59,17 @@ def test_the_error_is_not_lost_in_a_callback_of_a_weak_reference():
                 for members in nodes:
                     members.add(node)
                 del node
+
+
+def test_only_work_that_checks_its_deadline_is_stopped_by_it():
+    check_time()
+    with deadline(-1.0):
+        with pytest.raises(TimeLimitError):
+            check_time()
+        with deadline(1000.0):
+            check_time()
+        with pytest.raises(TimeLimitError):
+            check_time()
+    with deadline(None):
+        check_time()
+    check_time()

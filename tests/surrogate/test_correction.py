@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl import add_line_stiffness
-from sofa_softctl.base.deadline import deadline
+from sofa_softctl.base.time_limit import deadline
 from sofa_softctl.errors import ParameterError, RecordError, SceneError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.graph.nodes import state_at

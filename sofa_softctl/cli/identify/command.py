@@ -19,8 +19,7 @@ from sofa_softctl.cli.identify.inputs import (
     ranges_of,
 )
 from sofa_softctl.cli.identify.outputs import (
-    show_scene,
-    show_search,
+    show_further_commands,
     write_results,
     write_template,
 )
@@ -212,10 +211,10 @@ def identify(
     if template is not None:
         write_template(template, model, quiet=quiet or as_json)
         return
-    ranges = ranges_of(amplitude)
+    ranges, hold_out, next_ = ranges_of(amplitude), hold_out or [], next_ or []
     check_request(
         data=data,
-        reads=[*(data or []), *(hold_out or []), *(next_ or [])],
+        reads=[*(data or []), *hold_out, *next_],
         several=bool(workers or cluster),
         starts=starts,
         bootstrap=bootstrap,
@@ -243,9 +242,9 @@ def identify(
             experiments = recordings.experiments(data)
         sent = {*chosen.files, *read, *map(str, data)}
         executor = stack.enter_context(processes(workers, cluster, sent))
-        held_out = recordings.experiments(hold_out or [])
+        held_out = recordings.experiments(hold_out)
         check_different(recordings.measured)
-        candidates = recordings.experiments(next_ or [], planned=True)
+        candidates = recordings.experiments(next_, planned=True)
         paths = [str(path) for path in data]
         make = partial(read_experiments, chosen.file, chosen.problem_name, paths, chosen.effects)
         progress("first simulation")
@@ -318,10 +317,8 @@ def identify(
         except SoftctlError as error:  # the result is shown all the same
             failed = error
     view.show(made, None if failed else report, quiet=quiet, as_json=as_json)
-    if made.causes.postponed and not (quiet or as_json):
-        show_search(made.causes.postponed)
-    if model.scene is not None and not (quiet or as_json):
-        show_scene(model, result.rho, doubted=bool(made.distrust))
+    if not (quiet or as_json):
+        show_further_commands(made, model)
     if failed is not None:
         raise failed
     status = result.status.verdict.exit_status

@@ -49,7 +49,15 @@ def write_results(
         view.write(folder, made)
 
 
-def show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
+def show_further_commands(report: Report, problem: Problem) -> None:
+    """Print the command of a search for causes that was not made, and of the calibrated scene."""
+    if report.causes.postponed:
+        _show_search(report.causes.postponed)
+    if problem.scene is not None:
+        _show_scene(problem, report.estimate.rho, doubted=bool(report.distrust))
+
+
+def _show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
     """Print the command that runs the scene with the estimate, and missing parameters."""
     mark = " (\u2717 not to be trusted)" if doubted else ""
     values, missing = problem.scene_values(rho), problem.not_in_scene
@@ -65,7 +73,7 @@ def show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> N
         )
 
 
-def show_search(seconds: float) -> None:
+def _show_search(seconds: float) -> None:
     """Print the command that also searches for causes, with its expected time [s]."""
     from sofa_softctl.view.words import duration
 

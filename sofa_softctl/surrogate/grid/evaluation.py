@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import KDTree
 
-from sofa_softctl.base.deadline import check_time
 from sofa_softctl.base.executors.retry import submit_again
+from sofa_softctl.base.time_limit import check_time
 from sofa_softctl.errors import MapError, WorkerError
 
 

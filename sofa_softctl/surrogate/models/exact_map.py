@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from sofa_softctl.base.deadline import check_time
+from sofa_softctl.base.time_limit import check_time
 from sofa_softctl.errors import MapError
 from sofa_softctl.scene.copies.equilibrium import (
     Equilibrium,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from sofa_softctl.base.deadline import check_time
+from sofa_softctl.base.time_limit import check_time
 from sofa_softctl.errors import MapError, ReachError
 from sofa_softctl.surrogate.costs.costs import Following
 from sofa_softctl.surrogate.grid.evaluation import Neighbour

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sofa_softctl.base.deadline import check_time
+from sofa_softctl.base.time_limit import check_time
 from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.surrogate.program.collocation import Collocation
 from sofa_softctl.surrogate.program.search import Search

@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.acceptance import AcceptanceReport
-from sofa_softctl.base.deadline import check_time
+from sofa_softctl.base.time_limit import check_time
 from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.scene.backend.call import call_on_backend
 from sofa_softctl.surrogate.costs.costs import Probe

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.deadline import deadline
 from sofa_softctl.base.executors.workers import check_workers, files_sent
 from sofa_softctl.base.executors.workers import workers as workers_of
+from sofa_softctl.base.time_limit import deadline
 from sofa_softctl.scene.backend.call import backend_of_runs
 from sofa_softctl.scene.session.loader import load_scene
 from sofa_softctl.surrogate.models.reach import check_reach

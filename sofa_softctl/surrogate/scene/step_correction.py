@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from sofa_softctl.base.deadline import check_time
+from sofa_softctl.base.time_limit import check_time
 from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import BackendError, DivergedError, SceneError
 from sofa_softctl.qp import QP, solve_checked

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sofa_softctl.base.deadline import deadline
+from sofa_softctl.base.time_limit import deadline
 from sofa_softctl.errors import TimeLimitError
 from sofa_softctl.qp.problem import no_solution
 from sofa_softctl.qp.solvers import SPARSE, register
