@@ -307,7 +307,7 @@ def test_a_long_search_for_causes_is_offered_with_its_time(files, monkeypatch):
 
 def test_one_simulation_is_one(files):
     told = run(PROBLEM, "--data", files / "a.csv", "--fix", "tau", "--fix", "gain", status=3)
-    assert re.search(r"\d simulations?,\s", told) and " 1 simulations" not in told
+    assert re.search(r"\d\s+simulations?,", told) and " 1 simulations" not in told
 
 
 def test_a_problems_file_may_postpone_annotations(tmp_path):
