@@ -56,9 +56,11 @@ def check_reach(robot: PlannedRobot, problem: PlanningProblem, guess: Plan | Non
 
 
 def _check_goal(goal: _Goal, problem: PlanningProblem, starts: list[np.ndarray]) -> None:
+    tensions = [limits.max(axis=0) for limits in problem.input_bounds]
     low, high = (limits.max(axis=0) for limits in problem.state_bounds)
+    in_motion = f" (beyond {_ranges(*tensions)} in motion only)"
     if problem.rest and goal.instant == problem.instants - 1:  # then coordinates are tensions
-        low, high = (limits.max(axis=0) for limits in problem.input_bounds)
+        (low, high), in_motion = tensions, ""
     nearest, distance_min = np.full(3, np.nan), np.inf
     goal.solve(problem.a_first)  # the nearest to rest, from which all others continue
     for start in (*starts, 0.5 * (low + high)):
@@ -68,10 +70,9 @@ def _check_goal(goal: _Goal, problem: PlanningProblem, starts: list[np.ndarray])
             if distance < distance_min:
                 nearest, distance_min = position, distance
     if np.isfinite(distance_min):
-        ranges = {f"{a:.4g} to {b:.4g}": None for a, b in zip(low, high, strict=True)}
         raise ReachError(
             f"the goal {_row(goal.position)} of instant {goal.instant + 1} is out of reach: with "
-            f"coordinates from {' and '.join(ranges)} the robot comes no nearer than "
+            f"coordinates from {_ranges(low, high)}{in_motion} the robot comes no nearer than "
             f"{_row(nearest)}, {distance_min:.3g} away; {goal.tolerance:.3g} is allowed. Move the "
             "goal, raise u_max or reach, or ask for a plan that comes as near as it can, with "
             "--closest or closest=True."
@@ -130,6 +131,12 @@ class _Goal:
         self._known.append(Neighbour(a, sample))
         position, by_outputs = self._probe.locate(sample.value[None, self._rows])
         return position[0], by_outputs[0] @ sample.gradient[self._rows]
+
+
+def _ranges(low: np.ndarray, high: np.ndarray) -> str:
+    """Return the different ranges of coordinates as a text."""
+    ranges = {f"{a:.4g} to {b:.4g}": None for a, b in zip(low, high, strict=True)}
+    return " and ".join(ranges)
 
 
 def _row(values: np.ndarray) -> str:
