@@ -54,10 +54,10 @@ def show_further_commands(report: Report, problem: Problem) -> None:
     if report.causes.postponed:
         _show_search(report.causes.postponed)
     if problem.scene is not None:
-        _show_scene(problem, report.estimate.rho, doubted=bool(report.distrust))
+        show_scene(problem, report.estimate.rho, doubted=bool(report.distrust))
 
 
-def _show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
+def show_scene(problem: Problem, rho: np.ndarray, *, doubted: bool = False) -> None:
     """Print the command that runs the scene with the estimate, and missing parameters."""
     mark = " (\u2717 not to be trusted)" if doubted else ""
     values, missing = problem.scene_values(rho), problem.not_in_scene

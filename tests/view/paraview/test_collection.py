@@ -164,6 +164,6 @@ def test_the_command_names_the_parts(tmp_path, softctl, beam, monkeypatch):
     assert status == 0
     assert "dofs" in out.splitlines()[0]
     assert len(list((tmp_path / "a").iterdir())) == 2
-    status, _, err = softctl(*export, tmp_path / "a.csv", "--every", 2)
+    status, _, err = softctl(*export, tmp_path / "b.pvd", "--channel", "dofs.position")
     assert status == 2
-    assert "--every is for FILE.pvd" in err
+    assert "--channel" in err
