@@ -68,7 +68,7 @@ class RecordWriter:
         self.failed = False
         """Whether writing failed; the partial file has the saved steps."""
         self.is_empty = True
-        """Whether there is neither a step nor a row of a stream."""
+        """True until the first step or the first row of a stream is written."""
         self.attached: set[str] = set()
         """Names of the attachments."""
         self._channels: dict[str, tuple[int, tuple[int, ...] | None, bytes]] = {}

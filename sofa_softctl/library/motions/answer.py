@@ -66,8 +66,8 @@ class Answer:
     cost: float
     """Simulated cost, or NaN without a simulation."""
     is_cheap: bool
-    """Whether the cost is at most what the nearest trajectory lets expect, plus the tolerance: an
-    extrapolation, by which queries search on and building asks the solver."""
+    """True if the cost is at most the one extrapolated from the nearest trajectory, plus its
+    tolerance. Otherwise queries try further trajectories, and building asks the solver."""
     expected_error: float
     """Error that 95 % of adapted, uncorrected trajectories at this distance kept to when the
     library was built; infinite if unknown."""

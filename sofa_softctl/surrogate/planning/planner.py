@@ -85,7 +85,7 @@ class Plan:
     history: tuple[Iteration, ...]
     """History of the iterations."""
     timed_out: bool = False
-    """Whether the time limit ended the planning."""
+    """True if the time limit ended planning before it was finished."""
 
 
 def plan(

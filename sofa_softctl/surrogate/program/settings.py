@@ -66,4 +66,4 @@ class OptimiserResult:
     fallback: str
     """Note on QPs solved by another solver than the first one, or ""."""
     timed_out: bool = False
-    """Whether the time limit ended the search."""
+    """True if the time limit ended the search before it converged or got stuck."""

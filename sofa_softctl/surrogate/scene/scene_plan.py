@@ -65,7 +65,7 @@ class ScenePlan:
     no_derivative: str = ""
     """Reason why Gauss-Newton steps were not possible, or ""."""
     timed_out: bool = False
-    """Whether the time limit ended the corrections."""
+    """True if the time limit ended the corrections before the plan passed its replay."""
 
     @property
     def outputs(self) -> np.ndarray:
