@@ -16,7 +16,7 @@ from sofa_softctl.base.kernels.types import decode, encode
 from tests.base.kernel_scripts import finish, start
 
 LIST = json.loads(compile_ahead._LIST.read_text())
-CHEAP = [row for row in LIST["kernels"] if row[1] in ("_edges", "_determinant")]
+CHEAP = [row for row in LIST["kernels"] if row[1] in ("_edges", "determinant")]
 
 
 def test_the_list_names_kernels_and_types_that_there_are():

@@ -43,7 +43,7 @@ def set_identity(m: np.ndarray) -> None:
 
 
 @njit
-def _determinant(m: np.ndarray) -> float:
+def determinant(m: np.ndarray) -> float:
     return (
         m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
         - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
@@ -96,7 +96,7 @@ def polar_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> bool:
 
 
 @njit
-def _rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
+def rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
     """q = the polar factor of m made a rotation: the axis of the smallest stretch is reversed.
 
     The eigenvectors V of m^T m come from Jacobi's method, then q = U V^T with det(q) = 1.
@@ -140,7 +140,7 @@ def _rotation_factor(m: np.ndarray, q: np.ndarray, work: np.ndarray) -> None:
         for i in range(3):
             for k in range(3):
                 u[i, axis] += m[i, k] * v[k, axis] / length
-    sign = 1.0 if _determinant(v) > 0.0 else -1.0
+    sign = 1.0 if determinant(v) > 0.0 else -1.0
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         cross = u[j, axis1] * u[k, axis2] - u[k, axis1] * u[j, axis2]
@@ -175,15 +175,15 @@ def _proper_frame(
     """
     _edges(x0, element, rest)
     cofactors(rest, work)
-    det0 = _determinant(rest)
-    if not _determinant(edges) / det0 < 1e-6:  # NaN is left to the polar decomposition
+    det0 = determinant(rest)
+    if not determinant(edges) / det0 < 1e-6:  # NaN is left to the polar decomposition
         return False
     deformation = np.zeros((3, 3))
     for i in range(3):
         for j in range(3):
             for k in range(3):
                 deformation[i, j] += edges[i, k] * work[j, k] / det0
-    _rotation_factor(deformation, rest, work)
+    rotation_factor(deformation, rest, work)
     for i in range(3):
         for j in range(3):
             total = 0.0

@@ -1,23 +1,15 @@
-"""Hyperelastic tetrahedra: forces, stiffness products, the stiffness matrix and the energy.
+"""Hyperelastic energies of the deformation gradient: stress and tangent.
 
 The strain energy W of a material is a function of I1 = tr C, I2 = (I1^2 - tr C^2) / 2 and J = det F
-with the deformation gradient F and C = F^T F. Node a of an element, with the gradient g_a of its
-shape function at rest and the volume V, then has a force by three vectors, half the derivatives
-of I1 and I2 and the derivative of J by x_a:
+with the deformation gradient F and C = F^T F. With S = I1 F - F C, half the derivative of I2, and
+with W12 = W22 = 0 in every material here,
 
-    p_a = F g_a,  q_a = (I1 F - F C) g_a,  c_a = cof(F) g_a
-    f_a = -V (2 W1 p_a + 2 W2 q_a + WJ c_a)
+    P = dW/dF = 2 W1 F + 2 W2 S + WJ cof(F)
+    H = d2W/dF2 = 4 W11 f f^T + 2 W1J (f k^T + k f^T) + 2 W2J (s k^T + k s^T) + WJJ k k^T
+                  + 2 W1 I + 2 W2 dS/dF + WJ dcof/dF
 
-and the stiffness between nodes a and b is exact, with W12 = W22 = 0 in every material here:
-
-    K_ab = -df_a/dx_b = V (4 W11 p_a p_b^T + 2 W1J (p_a c_b^T + c_a p_b^T)
-                           + 2 W2J (q_a c_b^T + c_a q_b^T) + WJJ c_a c_b^T
-                           + 2 W1 dp_a/dx_b + 2 W2 dq_a/dx_b + WJ dc_a/dx_b)
-    dp_a/dx_b = (g_a . g_b) I
-    dq_a/dx_b = 2 p_a p_b^T - p_b p_a^T + (I1 g_a . g_b - p_a . p_b) I - (g_a . g_b) F F^T
-    dc_a/dx_b = -[F (g_a x g_b)], the matrix of the cross product
-
-Only W itself is divided by J, so only W decides how an inverted element behaves.
+where f, s, k are the vectors of F, S and cof(F). `strain_points` makes forces and the stiffness
+matrix of them. Only W itself is divided by J, so only W decides how an inverted element behaves.
 Source: Bonet and Wood 2008, chapter 6; the stresses agree with SOFA's materials.
 """
 
@@ -31,7 +23,7 @@ from sofa_softctl.runtime.kernels.elasticity.corotational import cofactors
 ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN, ARRUDA_BOYCE = 0, 1, 2, 3, 4
 
 SLOPES = 12
-"""W1, W2, WJ, W11, W1J, W2J, WJJ, W1JJ, W2JJ, WJJJ, W111, W11J of an element, times its volume."""
+"""W1, W2, WJ, W11, W1J, W2J, WJJ, W1JJ, W2JJ, WJJJ, W111, W11J of a point, times its volume."""
 
 _CHAINS = (1 / 2, 1 / 160, 11 / 67200, 19 / 3584000, 519 / 2759680000)
 """Arruda and Boyce 1993, as in SOFA, of chains of 8 links: W = mu sum_k c_k (I^k - 3^k) with
@@ -132,17 +124,6 @@ def _slopes_of_chains(mu: float, bulk: float, I1: float, J: float, w: np.ndarray
 
 
 @njit
-def _deformation(x: np.ndarray, element: np.ndarray, g: np.ndarray, F: np.ndarray) -> None:
-    """F = sum_a x_a g_a^T, from edges so that far from the origin nothing cancels."""
-    for i in range(3):
-        u1 = x[element[1], i] - x[element[0], i]
-        u2 = x[element[2], i] - x[element[0], i]
-        u3 = x[element[3], i] - x[element[0], i]
-        for j in range(3):
-            F[i, j] = u1 * g[1, j] + u2 * g[2, j] + u3 * g[3, j]
-
-
-@njit
 def _invariants(F: np.ndarray, cof: np.ndarray) -> tuple[float, float, float]:
     """I1, I2 and J; I2 = tr(C)^2/2 - tr(C^2)/2 is the squared norm of the cofactors."""
     cofactors(F, cof)
@@ -155,89 +136,61 @@ def _invariants(F: np.ndarray, cof: np.ndarray) -> tuple[float, float, float]:
 
 
 @njit
-def energy(
-    x: np.ndarray,
-    elements: np.ndarray,
-    gradients: np.ndarray,
-    volumes: np.ndarray,
-    material: int,
-    parameters: np.ndarray,
-) -> float:
-    """Elastic energy of the whole body at x, zero at rest.
+def energy(deformations: np.ndarray, material: int, parameters: np.ndarray) -> float:
+    """Return the sum of W over the points, zero at rest.
 
     Args:
-        x: Positions, shape (n, 3).
-        elements: Tetrahedra, shape (m, 4).
-        gradients, volumes: g_a and V at rest, shapes (m, 4, 3) and (m,).
+        deformations: F of each point, shape (p, 3, 3).
         material: ST_VENANT_KIRCHHOFF, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, MOONEY_RIVLIN or
             ARRUDA_BOYCE.
-        parameters: mu and lambda, c1, c2 and k of MOONEY_RIVLIN, or mu and k of ARRUDA_BOYCE, of
-            each element [pressure], shape (m, 2) or (m, 3). W is linear in them.
+        parameters: mu and lambda, c1, c2 and k of MOONEY_RIVLIN, or mu and k of ARRUDA_BOYCE,
+            times the volume of each point [energy], shape (p, 2) or (p, 3). W is linear in them.
     """
-    F, cof = np.empty((3, 3)), np.empty((3, 3))
+    cof = np.empty((3, 3))
     total = 0.0
-    for e in range(elements.shape[0]):
-        _deformation(x, elements[e], gradients[e], F)
-        I1, I2, J = _invariants(F, cof)
-        total += volumes[e] * _energy_density(material, parameters[e], I1, I2, J)
+    for p in range(deformations.shape[0]):
+        I1, I2, J = _invariants(deformations[p], cof)
+        total += _energy_density(material, parameters[p], I1, I2, J)
     return total
 
 
 @njit
-def deform(
-    x: np.ndarray,
-    elements: np.ndarray,
-    gradients: np.ndarray,
-    volumes: np.ndarray,
-    material: int,
-    parameters: np.ndarray,
-    deformations: np.ndarray,
-    slopes: np.ndarray,
+def slopes(
+    deformations: np.ndarray, material: int, parameters: np.ndarray, out: np.ndarray
 ) -> None:
-    """Deformation gradient F of each element at x, and V times the derivatives of W there.
+    """out = derivatives of W at each point in the order of SLOPES, shape (p, 12).
 
     Args:
-        x, elements, gradients, volumes, material, parameters: As for `energy`.
-        deformations: Output F, shape (m, 3, 3).
-        slopes: Output, in the order of SLOPES, shape (m, 12).
+        deformations, material, parameters: As for `energy`.
+        out: Output, shape (p, 12).
     """
     cof = np.empty((3, 3))
-    for e in range(elements.shape[0]):
-        _deformation(x, elements[e], gradients[e], deformations[e])
-        I1, I2, J = _invariants(deformations[e], cof)
-        _slopes(material, parameters[e], I1, I2, J, slopes[e])
-        for i in range(SLOPES):
-            slopes[e, i] *= volumes[e]
+    for p in range(deformations.shape[0]):
+        I1, I2, J = _invariants(deformations[p], cof)
+        _slopes(material, parameters[p], I1, I2, J, out[p])
 
 
 @njit
-def add_force(
-    elements: np.ndarray,
-    gradients: np.ndarray,
-    deformations: np.ndarray,
-    slopes: np.ndarray,
-    force: np.ndarray,
-) -> None:
-    """force_a -= V P g_a with P = 2 W1 F + 2 W2 (I1 F - F C) + WJ cof(F).
+def stresses(deformations: np.ndarray, slopes: np.ndarray, out: np.ndarray) -> None:
+    """out = P = 2 W1 F + 2 W2 (I1 F - F C) + WJ cof(F) of each point.
 
     Args:
-        elements, gradients: As for `energy`.
-        deformations, slopes: From `deform`.
-        force: Output, shape (n, 3).
+        deformations: F of each point, shape (p, 3, 3).
+        slopes: From `slopes`, shape (p, 12).
+        out: Output, shape (p, 3, 3).
     """
-    cof, second, P = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    for e in range(elements.shape[0]):
-        F, w = deformations[e], slopes[e]
+    cof, second = np.empty((3, 3)), np.empty((3, 3))
+    for p in range(deformations.shape[0]):
+        F, w, P = deformations[p], slopes[p], out[p]
         cofactors(F, cof)
-        _half_I2_gradient(F, second)
+        half_I2_gradient(F, second)
         for i in range(3):
             for j in range(3):
-                P[i, j] = -2.0 * (w[0] * F[i, j] + w[1] * second[i, j]) - w[2] * cof[i, j]
-        _add_stress(elements[e], P, gradients[e], force)
+                P[i, j] = 2.0 * (w[0] * F[i, j] + w[1] * second[i, j]) + w[2] * cof[i, j]
 
 
 @njit
-def _half_I2_gradient(F: np.ndarray, out: np.ndarray) -> None:
+def half_I2_gradient(F: np.ndarray, out: np.ndarray) -> None:
     """out = I1 F - F C = (I1 - F F^T) F."""
     b00 = F[0, 0] * F[0, 0] + F[0, 1] * F[0, 1] + F[0, 2] * F[0, 2]
     b11 = F[1, 0] * F[1, 0] + F[1, 1] * F[1, 1] + F[1, 2] * F[1, 2]
@@ -252,154 +205,71 @@ def _half_I2_gradient(F: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit
-def _add_stress(element: np.ndarray, P: np.ndarray, g: np.ndarray, out: np.ndarray) -> None:
-    """out_a += P g_a."""
-    for a in range(4):
-        t = element[a]
+def tangents(
+    deformations: np.ndarray, slopes: np.ndarray, factor: float, out: np.ndarray
+) -> None:
+    """out = factor H of each point.
+
+    Args:
+        deformations, slopes: As for `stresses`.
+        factor: Scale [-].
+        out: Entries by (i, j) and (k, l) of F, shape (p, 9, 9), symmetric.
+    """
+    cof, S = np.empty((3, 3)), np.empty((3, 3))
+    C, B = np.empty((3, 3)), np.empty((3, 3))
+    on_f, on_k = np.empty((3, 3)), np.empty((3, 3))
+    for p in range(deformations.shape[0]):
+        F, A = deformations[p], out[p]
+        w0, w1, w2 = factor * slopes[p, 0], factor * slopes[p, 1], factor * slopes[p, 2]
+        w3, w4 = factor * slopes[p, 3], factor * slopes[p, 4]
+        w5, w6 = factor * slopes[p, 5], factor * slopes[p, 6]
+        cofactors(F, cof)
+        has_I2 = w1 != 0.0 or w5 != 0.0
+        if has_I2:
+            half_I2_gradient(F, S)
+            squares(F, C, B)
         for i in range(3):
-            out[t, i] += P[i, 0] * g[a, 0] + P[i, 1] * g[a, 1] + P[i, 2] * g[a, 2]
+            for j in range(3):
+                on_f[i, j] = 4.0 * (w3 + w1) * F[i, j] + 2.0 * w4 * cof[i, j]
+                on_k[i, j] = 2.0 * w4 * F[i, j] + w6 * cof[i, j]
+                if has_I2:
+                    on_k[i, j] += 2.0 * w5 * S[i, j]
+        for i in range(3):
+            for j in range(3):
+                row, f, k = A[3 * i + j], F[i, j], cof[i, j]
+                for l in range(3):
+                    for m in range(3):
+                        row[3 * l + m] = f * on_f[l, m] + k * on_k[l, m]
+                row[3 * i + j] += 2.0 * w0
+                if has_I2:
+                    s = 2.0 * w5 * S[i, j]
+                    for l in range(3):
+                        for m in range(3):
+                            row[3 * l + m] += s * cof[l, m] - 2.0 * w1 * F[i, m] * F[l, j]
+                        row[3 * i + l] -= 2.0 * w1 * C[l, j]
+                        row[3 * l + j] -= 2.0 * w1 * B[i, l]
+                    row[3 * i + j] += 2.0 * w1 * (C[0, 0] + C[1, 1] + C[2, 2])
+        add_cofactor_derivative(F, w2, A)
 
 
 @njit
-def add_product(
-    v: np.ndarray,
-    elements: np.ndarray,
-    gradients: np.ndarray,
-    deformations: np.ndarray,
-    slopes: np.ndarray,
-    factor: float,
-    out: np.ndarray,
-) -> None:
-    """out += factor K v: the change of P along the deformation gradient D of v.
-
-    Args:
-        v: Velocities or displacements, shape (n, 3).
-        elements, gradients, deformations, slopes: As for `add_force`.
-        factor: Scale of the product [-].
-        out: Output, shape (n, 3).
-    """
-    cof, second, D = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    P, FFT, FDT = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    for e in range(elements.shape[0]):
-        F, w = deformations[e], slopes[e]
-        _deformation(v, elements[e], gradients[e], D)
-        cofactors(F, cof)
-        _half_I2_gradient(F, second)
-        I1 = d1 = d2 = dJ = 0.0  # I1, and the changes of I1 / 2, I2 / 2 and J
-        for i in range(3):
-            for j in range(3):
-                I1 += F[i, j] * F[i, j]
-                d1 += F[i, j] * D[i, j]
-                d2 += second[i, j] * D[i, j]
-                dJ += cof[i, j] * D[i, j]
-                FFT[i, j] = F[i, 0] * F[j, 0] + F[i, 1] * F[j, 1] + F[i, 2] * F[j, 2]
-                FDT[i, j] = F[i, 0] * D[j, 0] + F[i, 1] * D[j, 1] + F[i, 2] * D[j, 2]
-        on_F = 4.0 * (w[3] + w[1]) * d1 + 2.0 * w[4] * dJ
-        on_second = 2.0 * w[5] * dJ
-        on_cof = 2.0 * w[4] * d1 + 2.0 * w[5] * d2 + w[6] * dJ
-        on_D = 2.0 * (w[0] + w[1] * I1)
-        for i in range(3):
-            for j in range(3):
-                turned = 0.0  # (D F^T F + F D^T F + F F^T D)_ij
-                for k in range(3):
-                    turned += (FDT[k, i] + FDT[i, k]) * F[k, j] + FFT[i, k] * D[k, j]
-                P[i, j] = (
-                    on_F * F[i, j]
-                    + on_second * second[i, j]
-                    + on_cof * cof[i, j]
-                    + on_D * D[i, j]
-                    - 2.0 * w[1] * turned
-                )
-        for i in range(3):  # the change of the cofactors
-            j, k = (i + 1) % 3, (i + 2) % 3
-            for p in range(3):
-                q, r = (p + 1) % 3, (p + 2) % 3
-                P[i, p] += w[2] * (
-                    (D[j, q] * F[k, r] + F[j, q] * D[k, r])
-                    - (D[j, r] * F[k, q] + F[j, r] * D[k, q])
-                )
-        for i in range(3):
-            for j in range(3):
-                P[i, j] *= factor
-        _add_stress(elements[e], P, gradients[e], out)
+def squares(F: np.ndarray, C: np.ndarray, B: np.ndarray) -> None:
+    """C = F^T F and B = F F^T."""
+    for i in range(3):
+        for j in range(3):
+            C[i, j] = F[0, i] * F[0, j] + F[1, i] * F[1, j] + F[2, i] * F[2, j]
+            B[i, j] = F[i, 0] * F[j, 0] + F[i, 1] * F[j, 1] + F[i, 2] * F[j, 2]
 
 
 @njit
-def add_matrix(
-    gradients: np.ndarray,
-    deformations: np.ndarray,
-    slopes: np.ndarray,
-    factor: float,
-    slots: np.ndarray,
-    values: np.ndarray,
-) -> None:
-    """values[slots] += factor K, node pairs in the order of `corotational.element_pairs`.
-
-    Args:
-        gradients, deformations, slopes: As for `add_force`.
-        factor: Scale of the matrix [-].
-        slots: Index of each pair's block, ~index if its transpose is stored, shape (m, 10).
-        values: Blocks, shape (k, 3, 3).
-    """
-    cof, second, FFT = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    p, q, c = np.empty((4, 3)), np.empty((4, 3)), np.empty((4, 3))
-    left, right = np.empty((4, 3)), np.empty((4, 3))
-    y = np.empty(3)
-    for e in range(gradients.shape[0]):
-        F, g = deformations[e], gradients[e]
-        W1, W2, WJ = factor * slopes[e, 0], factor * slopes[e, 1], factor * slopes[e, 2]
-        W11, W1J = factor * slopes[e, 3], factor * slopes[e, 4]
-        W2J, WJJ = factor * slopes[e, 5], factor * slopes[e, 6]
-        cofactors(F, cof)
-        _half_I2_gradient(F, second)
-        I1 = 0.0
-        for i in range(3):
-            for j in range(3):
-                FFT[i, j] = F[i, 0] * F[j, 0] + F[i, 1] * F[j, 1] + F[i, 2] * F[j, 2]
-            I1 += FFT[i, i]
-        for a in range(4):
-            g0, g1, g2 = g[a, 0], g[a, 1], g[a, 2]
-            for i in range(3):
-                p[a, i] = F[i, 0] * g0 + F[i, 1] * g1 + F[i, 2] * g2
-                q[a, i] = second[i, 0] * g0 + second[i, 1] * g1 + second[i, 2] * g2
-                c[a, i] = cof[i, 0] * g0 + cof[i, 1] * g1 + cof[i, 2] * g2
-                left[a, i] = 4.0 * (W11 + W2) * p[a, i] + 2.0 * W1J * c[a, i]
-                right[a, i] = 2.0 * W1J * p[a, i] + 2.0 * W2J * q[a, i] + WJJ * c[a, i]
-        pair = 0
-        for a in range(4):
-            for b in range(a + 1):
-                slot = slots[e, pair]
-                pair += 1
-                row, col = a, b
-                if slot < 0:
-                    slot = ~slot
-                    row, col = b, a
-                gr, gc = g[row], g[col]
-                gg = gr[0] * gc[0] + gr[1] * gc[1] + gr[2] * gc[2]
-                pp = p[row, 0] * p[col, 0] + p[row, 1] * p[col, 1] + p[row, 2] * p[col, 2]
-                on_I = 2.0 * (W1 * gg + W2 * (I1 * gg - pp))
-                on_FFT = -2.0 * W2 * gg
-                n0 = WJ * (gr[1] * gc[2] - gr[2] * gc[1])
-                n1 = WJ * (gr[2] * gc[0] - gr[0] * gc[2])
-                n2 = WJ * (gr[0] * gc[1] - gr[1] * gc[0])
-                for i in range(3):
-                    y[i] = F[i, 0] * n0 + F[i, 1] * n1 + F[i, 2] * n2
-                block = values[slot]
-                for i in range(3):
-                    pi, ci = p[row, i], c[row, i]
-                    qi, ti = 2.0 * W2J * q[row, i], -2.0 * W2 * p[col, i]
-                    for j in range(3):
-                        block[i, j] += (
-                            pi * left[col, j]
-                            + ci * right[col, j]
-                            + qi * c[col, j]
-                            + ti * p[row, j]
-                            + on_FFT * FFT[i, j]
-                        )
-                    block[i, i] += on_I
-                block[0, 1] += y[2]
-                block[0, 2] -= y[1]
-                block[1, 2] += y[0]
-                block[1, 0] -= y[2]
-                block[2, 0] += y[1]
-                block[2, 1] -= y[0]
+def add_cofactor_derivative(F: np.ndarray, factor: float, A: np.ndarray) -> None:
+    """A += factor d cof(F)/dF, shape (9, 9)."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for p in range(3):
+            q, r = (p + 1) % 3, (p + 2) % 3
+            row = A[3 * i + p]
+            row[3 * j + q] += factor * F[k, r]
+            row[3 * k + r] += factor * F[j, q]
+            row[3 * j + r] -= factor * F[k, q]
+            row[3 * k + q] -= factor * F[j, r]

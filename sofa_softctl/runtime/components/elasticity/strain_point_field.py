@@ -1,0 +1,177 @@
+"""Elasticity by a strain energy at strain points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from sofa_softctl.runtime.behavior.mechanics import Pairs
+from sofa_softctl.runtime.behavior.roles import HyperelasticForceField
+from sofa_softctl.runtime.behavior.step_term import StepTerm
+from sofa_softctl.runtime.components.elasticity.strain_energy import StrainEnergy, StrainState
+from sofa_softctl.runtime.components.elasticity.strain_points import StrainPoints
+from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
+
+
+class StrainPointForceField(HyperelasticForceField):
+    """Forces of a strain energy at strain points; the stiffness is their exact derivative.
+
+    A subclass sets `elements`, `x0`, `points` and `law`, then `parameters`.
+    """
+
+    exact_tangent = True
+
+    points: StrainPoints
+    """Where strains are measured."""
+    law: StrainEnergy
+    """Strain energy of the material."""
+    _state: StrainState
+    """Energy at the positions of the last `add_force`."""
+
+    @override
+    def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.law.rest_moduli(self.parameters)
+
+    @property
+    @override
+    def parameter_names(self) -> tuple[str, ...]:
+        return self.law.parameter_names
+
+    def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
+        """Set the parameters of some elements, shown by ParameterSet."""
+        parameters = self.parameters.copy()
+        parameters[elements] = values
+        self._use_parameters(parameters)
+        self.deform()
+
+    def _use_parameters(self, parameters: np.ndarray) -> None:
+        """Take these parameters of elements, shape (m, k)."""
+        self.parameters = parameters
+        self._point_parameters = self.points.distribute(parameters)
+
+    @override
+    def snapshot(self) -> dict[str, Any]:
+        return {"parameters": self.parameters}  # never written in place
+
+    @override
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        self._use_parameters(snapshot["parameters"])
+
+    def reset(self) -> None:
+        """Compute the stiffness of the initial state."""
+        self.deform()
+
+    def gradients(self, u: np.ndarray) -> np.ndarray:
+        """Return the gradient of u, shape (n, 3), at each point, shape (p, 3, 3)."""
+        points = self.points
+        out = np.empty((len(points.first) - 1, 3, 3))
+        kernel.gradients(u, points.first, points.nodes, points.gradients, out)
+        return out
+
+    def deform(self) -> None:
+        """Evaluate the energy at the state's position."""
+        F = self.gradients(self.state.position.get())
+        self._state = self.law.at(F, self._point_parameters)
+        self._has_tangents = False
+
+    def _tangents(self) -> np.ndarray:
+        """Return d2W/dF2 of each point at the last `deform`, shape (p, 9, 9)."""
+        if not self._has_tangents:
+            count = len(self.points.first) - 1
+            if len(self._tangent_memory) != count:
+                self._tangent_memory = np.empty((count, 9, 9))
+            self._state.tangents(1.0, self._tangent_memory)
+            self._has_tangents = True
+        return self._tangent_memory
+
+    _tangent_memory = np.empty((0, 9, 9))
+    _has_tangents = False
+
+    def energy(self) -> float:
+        """Return the elastic energy at the state's position [energy], zero at rest."""
+        F = self.gradients(self.state.position.get())
+        return self.law.at(F, self._point_parameters).energy()
+
+    @override
+    def add_force(self, force: np.ndarray) -> None:
+        self.deform()
+        points = self.points
+        stresses = self._state.stresses()
+        kernel.add_stress(points.first, points.nodes, points.gradients, stresses, -1.0, force)
+
+    @override
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        points = self.points
+        stencils = (points.first, points.nodes, points.gradients)
+        kernel.add_product(v, *stencils, self._tangents(), factor, out)
+
+    @override
+    def pairs(self) -> Pairs:
+        return kernel.stencil_pairs(self.points.first, self.points.nodes)
+
+    @override
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        points = self.points
+        kernel.add_matrix(points.first, points.gradients, self._tangents(), factor, slots, values)
+
+    def check_differentiable(self) -> None:
+        """Accept every material."""
+
+    @override
+    def step_term(self) -> StepTerm:
+        return StrainPointTerm(self)
+
+
+class StrainPointTerm(StepTerm):
+    """Term of a StrainPointForceField: dr/dx = -h K - h (h + beta) dK/dw.
+
+    The stiffnesses are the parameters of the energy in each element, in which r is linear.
+    """
+
+    def __init__(self, field: Any) -> None:
+        self.field = field
+        self.stiffness_shape = field.parameters.shape
+
+    @override
+    def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
+        field, self.h, self.c = self.field, h, h * (h + beta)
+        self.x, self.w = np.ascontiguousarray(x), np.ascontiguousarray(w)
+        self.F, self.rates = field.gradients(self.x), field.gradients(self.w)
+        self.tangents = np.empty((len(self.F), 9, 9))
+        state = field.law.at(self.F, field._point_parameters)
+        state.tangents(self.h, self.tangents)
+        state.add_tangent_rates(self.rates, self.c, self.tangents)
+
+    @override
+    def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
+        points = self.field.points
+        for direction, change in zip(dx, out, strict=True):
+            stencils = (points.first, points.nodes, points.gradients)
+            kernel.add_product(direction, *stencils, self.tangents, -1.0, change)
+
+    @override
+    def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
+        self.add_by_positions(y[None], out[None])  # dr/dx is symmetric
+        field = self.field
+        Y = field.gradients(np.ascontiguousarray(y))
+        by_point = np.empty((len(Y), self.stiffness_shape[1]))
+        for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
+            stress = self._stress(np.tile(unit, (len(Y), 1)))
+            by_point[:, number] = np.einsum("pij,pij->p", Y, stress)
+        by_stiffness -= field.points.collect(by_point)
+
+    @override
+    def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
+        points = self.field.points
+        stress = self._stress(points.distribute(change))
+        kernel.add_stress(points.first, points.nodes, points.gradients, stress, -1.0, out)
+
+    def _stress(self, parameters: np.ndarray) -> np.ndarray:
+        """Return h P + c H[dF/dt] with these parameters of points, shape (p, 3, 3)."""
+        state = self.field.law.at(self.F, parameters)
+        tangents = np.empty((len(self.F), 9, 9))
+        state.tangents(self.c, tangents)
+        rates = np.einsum("pij,pj->pi", tangents, self.rates.reshape(-1, 9))
+        return self.h * state.stresses() + rates.reshape(-1, 3, 3)

@@ -1,0 +1,169 @@
+"""Strain points of elements without locking: where strains are measured, and by which nodes.
+
+Linear tetrahedra and trilinear hexahedra are too stiff in bending (shear locking), and if volume
+can hardly change (volume locking). These points average strains so that both disappear:
+
+- 4-node tetrahedra: the strain of shear around each edge, that of volume in disjoint patches of
+  tetrahedra around edges. With as many volumes as elements, 1.5 for each degree of freedom, volume
+  would lock; with one for each edge of a few, it does not. Source: Nguyen-Thoi, Liu, Vu-Do,
+  Nguyen-Xuan, "An edge-based smoothed finite element method for visco-elastoplastic analyses of 2D
+  solids", 2009, and its form in three dimensions, Cazes and Meschke 2013, for the shear; de Souza
+  Neto, Pires, Owen, "F-bar-based linear triangles and tetrahedra for finite strain analysis of
+  nearly incompressible solids", 2005, for disjoint patches.
+- 10-node tetrahedra: shear at four Gauss points, the mean change of volume of the element. Source:
+  Simo, Taylor, Pister, "Variational and projection methods for the volume constraint in finite
+  deformation elasto-plasticity", 1985.
+- 8-node hexahedra: the mean strain; `hourglass` adds what bends. Source: Flanagan and Belytschko,
+  "A uniform strain hexahedron and quadrilateral with orthogonal hourglass control", 1981.
+
+A strain of several elements belongs to a region: elements of one material.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sparse
+
+from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
+
+TETRAHEDRON_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+"""Edges of a tetrahedron."""
+
+
+@dataclass(frozen=True, eq=False)
+class StrainPoints:
+    """Points with stencils of nodes; that of point p begins at first[p] in the list of nodes."""
+
+    first: np.ndarray
+    """Start of each point's stencil, shape (p + 1,)."""
+    nodes: np.ndarray
+    """Nodes of all stencils, ascending in each, shape (s,)."""
+    gradients: np.ndarray
+    """Gradients of the nodes' shape functions [1/length], shape (s, 3); zero sum in a stencil."""
+    shear: sparse.csr_array
+    """Volume of each element whose shear is measured at each point [length^3], shape (p, m)."""
+    volume: sparse.csr_array
+    """The same for its change of volume."""
+
+    @cached_property
+    def _transposed(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        return self.shear.T.tocsr(), self.volume.T.tocsr()
+
+    def distribute(self, parameters: np.ndarray) -> np.ndarray:
+        """Return the parameters of points times their volume, shape (p, k).
+
+        Args:
+            parameters: Parameters of elements, shape (m, k); the last one is of volume.
+        """
+        columns = [self.shear @ column for column in parameters.T[:-1]]
+        return np.column_stack([*columns, self.volume @ parameters[:, -1]])
+
+    def collect(self, derivatives: np.ndarray) -> np.ndarray:
+        """Return derivatives by parameters of elements, shape (m, k), from those by points."""
+        shear, volume = self._transposed
+        columns = [shear @ column for column in derivatives.T[:-1]]
+        return np.column_stack([*columns, volume @ derivatives[:, -1]])
+
+
+def element_points(gradients: np.ndarray, elements: np.ndarray, volumes: np.ndarray) -> StrainPoints:
+    """Return a point in each element, for shear and volume.
+
+    Args:
+        gradients: Gradients of shape functions, shape (m, k, 3).
+        elements: Nodes, shape (m, k).
+        volumes: Volumes of the elements, shape (m,).
+    """
+    count = len(elements)
+    share = sparse.csr_array(sparse.diags_array(np.abs(volumes)))
+    return _points(np.arange(count), gradients, elements, share, share)
+
+
+def smoothed_points(x0: np.ndarray, tetrahedra: np.ndarray, regions: np.ndarray) -> StrainPoints:
+    """Return the points of 4-node tetrahedra: shear around edges, volume in patches.
+
+    Args:
+        x0: Positions at rest, shape (n, 3).
+        tetrahedra: Shape (m, 4).
+        regions: Number of each tetrahedron's region, shape (m,).
+    """
+    gradients, signed = shape_gradients(x0, tetrahedra)
+    volumes, count = np.abs(signed), len(tetrahedra)
+    ends = np.sort(tetrahedra[:, TETRAHEDRON_EDGES], axis=2).reshape(-1, 2)
+    keys = np.column_stack([ends, np.repeat(regions, 6)])
+    _, edges = np.unique(keys, axis=0, return_inverse=True)
+    edges = edges.reshape(count, 6)
+    patches = _patches(edges)
+    of_edge = _shares(edges.ravel(), np.repeat(np.arange(count), 6), np.repeat(volumes / 6.0, 6))
+    of_patch = _shares(patches, np.arange(count), volumes)
+    shear = sparse.csr_array(sparse.vstack([of_edge, 0.0 * of_patch]))
+    volume = sparse.csr_array(sparse.vstack([0.0 * of_edge, of_patch]))
+    return _mean_points(gradients, tetrahedra, shear, volume)
+
+
+def _patches(edges: np.ndarray) -> np.ndarray:
+    """Return the patch of each tetrahedron: rings around edges, the largest first, shape (m,).
+
+    Args:
+        edges: Edges of each tetrahedron, shape (m, 6).
+    """
+    order = np.argsort(edges.ravel(), kind="stable") // 6
+    rings = np.split(order, np.cumsum(np.bincount(edges.ravel()))[:-1])
+    patches = np.full(len(edges), -1)
+    count = 0
+    queue = [(-len(ring), number) for number, ring in enumerate(rings)]
+    heapq.heapify(queue)
+    while queue:
+        size, number = heapq.heappop(queue)
+        ring = rings[number]
+        free = ring[patches[ring] < 0]
+        if len(free) == -size and size:
+            patches[free] = count
+            count += 1
+        elif len(free):
+            heapq.heappush(queue, (-len(free), number))
+    return patches
+
+
+def _shares(points: np.ndarray, elements: np.ndarray, volumes: np.ndarray) -> sparse.csr_array:
+    """Return the volume of each element at each point, shape (p, m)."""
+    return sparse.csr_array((volumes, (points, elements)))
+
+
+def _mean_points(
+    gradients: np.ndarray, elements: np.ndarray, shear: sparse.csr_array, volume: sparse.csr_array
+) -> StrainPoints:
+    """Return points whose strain is the mean over the volumes of elements."""
+    total = sparse.csr_array(shear + volume)
+    weights = sparse.csr_array(sparse.diags_array(1.0 / total.sum(axis=1)) @ total)
+    points = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    rows = weights.data[:, None, None] * gradients[weights.indices]
+    return _points(points, rows, elements[weights.indices], shear, volume)
+
+
+def _points(
+    points: np.ndarray,
+    gradients: np.ndarray,
+    nodes: np.ndarray,
+    shear: sparse.csr_array,
+    volume: sparse.csr_array,
+) -> StrainPoints:
+    """Return points from rows of gradients that add up where point and node are the same.
+
+    Args:
+        points: Point of each row, shape (r,).
+        gradients, nodes: Gradients and their nodes, shapes (r, k, 3) and (r, k).
+        shear, volume: See `StrainPoints`.
+    """
+    count = int(nodes.max(initial=-1)) + 1
+    keys = (points[:, None] * count + nodes).ravel()
+    unique, place = np.unique(keys, return_inverse=True)
+    g = np.column_stack(
+        [np.bincount(place, column, minlength=len(unique)) for column in gradients.reshape(-1, 3).T]
+    )
+    point, node = np.divmod(unique, max(count, 1))
+    first = np.searchsorted(point, np.arange(shear.shape[0] + 1))
+    return StrainPoints(first, node, g, shear, volume)
