@@ -38,6 +38,7 @@ __all__, __getattr__, __dir__ = public(
         "controller.communication_controller": ["CommunicationController"],
         "controller.data_variation_limiter": ["DataVariationLimiter"],
         "controller.serial_port_bridge_generic": ["SerialPortBridgeGeneric"],
+        "elasticity.assumed_strain": ["AssumedStrainFEMForceField"],
         "elasticity.hexahedron_fem": ["HexahedronFEMForceField", "ParallelHexahedronFEMForceField"],
         "elasticity.tetrahedral_corotational": """
             FastTetrahedralCorotationalForceField ParallelTetrahedronFEMForceField

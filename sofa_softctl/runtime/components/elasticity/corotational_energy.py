@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.components.elasticity.strain_energy import (
-    ELASTIC_PARAMETERS,
-    StrainEnergy,
-    StrainState,
-)
+from sofa_softctl.runtime.components.elasticity.strain_energy import LameEnergy, StrainState
 from sofa_softctl.runtime.kernels.elasticity import corotational_energy as kernel
 
 
@@ -40,16 +36,9 @@ class _CorotationalState(StrainState):
         kernel.add_tangent_rates(self.F, self.rotations, self.parameters, rates, factor, out)
 
 
-class CorotationalEnergy(StrainEnergy):
+class CorotationalEnergy(LameEnergy):
     """Linear elasticity in the rotated frame of each point; exact, with its geometric stiffness."""
-
-    parameter_names = ELASTIC_PARAMETERS
 
     @override
     def at(self, F: np.ndarray, parameters: np.ndarray) -> StrainState:
         return _CorotationalState(F, parameters)
-
-    @override
-    def rest_moduli(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        mu, lam = parameters.T
-        return mu, lam + 2.0 / 3.0 * mu

@@ -21,6 +21,31 @@ from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.elasticity import corotational
 from sofa_softctl.runtime.kernels.elasticity import hexahedral as kernel
 
+def find_hexahedra(field: ForceField) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hexahedra of a field's topology (m, 8), and factors of their stiffness (m,).
+
+    Raises:
+        SceneError: There is no topology, or a hexahedron has a vertex beyond the state's nodes.
+    """
+    topology = linked_topology(
+        field,
+        "needs hexahedra: add a RegularGridTopology, a HexahedronSetTopologyContainer or a "
+        "MeshTopology to its node.",
+    )
+    elements = np.ascontiguousarray(topology.hexahedra.get())
+    is_sparse = isinstance(topology, SparseGridTopology)
+    filling = topology.stiffness_factors() if is_sparse else np.ones(len(elements))
+    if not len(elements):
+        complain_without_elements(field, "hexahedra", topology)
+        return np.empty((0, 8), dtype=np.int64), filling
+    if elements.max() >= field.state.count:
+        raise field.fault(
+            f"has a hexahedron with vertex {elements.max()}, but {field.state.describe()} has "
+            f"{field.state.count} nodes."
+        )
+    return elements, filling
+
+
 _REINIT_ATTRIBUTES = ("x0", "flat", "rest", "lame", "stiffness", "method_number")
 
 
@@ -75,35 +100,11 @@ class HexahedronFEMForceField(ForceField):
         Raises:
             SceneError: a hexahedron has a vertex that does not exist.
         """
-        self.elements = self.find_elements()
+        self.elements, self._filling = find_hexahedra(self)
         count = len(self.elements)
         self.frames = np.empty((count, 3, 3))
         self._pairs = kernel.element_pairs(self.elements)
         self.reinit()
-
-    def find_elements(self) -> np.ndarray:
-        """Return the hexahedra, shape (m, 8).
-
-        Raises:
-            SceneError: there is no topology, or a hexahedron has a vertex beyond the state's nodes.
-        """
-        topology = linked_topology(
-            self,
-            "needs hexahedra: add a RegularGridTopology, a HexahedronSetTopologyContainer or a "
-            "MeshTopology to its node.",
-        )
-        elements = np.ascontiguousarray(topology.hexahedra.get())
-        is_sparse = isinstance(topology, SparseGridTopology)
-        self._filling = topology.stiffness_factors() if is_sparse else np.ones(len(elements))
-        if not len(elements):
-            complain_without_elements(self, "hexahedra", topology)
-            return np.empty((0, 8), dtype=np.int64)
-        if elements.max() >= self.state.count:
-            raise self.fault(
-                f"has a hexahedron with vertex {elements.max()}, but {self.state.describe()} has "
-                f"{self.state.count} nodes."
-            )
-        return elements
 
     def reinit(self) -> None:
         """Read the rest position, method, youngModulus and poissonRatio."""

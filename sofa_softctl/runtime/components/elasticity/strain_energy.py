@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 from typing_extensions import override
@@ -53,6 +52,25 @@ class StrainEnergy(ABC):
     def rest_moduli(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return shear and bulk modulus [pressure] for small strains, shapes (m,)."""
 
+    @abstractmethod
+    def parameters_of(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        """Return parameters with these moduli for small strains [pressure], shape (m, k)."""
+
+
+class LameEnergy(StrainEnergy):
+    """Energy with Lame's mu and lambda as its parameters."""
+
+    parameter_names = ("mu", "lambda")
+
+    @override
+    def rest_moduli(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mu, lam = parameters.T
+        return mu, lam + 2.0 / 3.0 * mu
+
+    @override
+    def parameters_of(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        return np.column_stack([shear, bulk - 2.0 / 3.0 * shear])
+
 
 class _HyperelasticState(StrainState):
     """State of a `HyperelasticEnergy`."""
@@ -84,38 +102,60 @@ class _HyperelasticState(StrainState):
         hyperelastic_derivative.add_tangent_rates(self.F, self.slopes, rates, factor, out)
 
 
-@dataclass(frozen=True)
-class HyperelasticEnergy(StrainEnergy):
-    """Energy of the invariants of the deformation; see `kernels.elasticity.hyperelastic`."""
+class _Hyperelastic(StrainEnergy):
+    """Energy of the invariants of the deformation; see `kernels.elasticity.hyperelastic`.
 
-    number: int
-    """Number of the material in the kernels."""
-    parameter_names: tuple[str, ...]
+    Args:
+        number: Number of the material in the kernels.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
     @override
     def at(self, F: np.ndarray, parameters: np.ndarray) -> StrainState:
         return _HyperelasticState(F, parameters, self.number)
 
+
+class _LameHyperelastic(_Hyperelastic, LameEnergy):
+    """St. Venant-Kirchhoff's and neo-Hookean energies."""
+
+
+class _MooneyRivlin(_Hyperelastic):
+    """Energy of both isochoric invariants; from moduli, of the first only."""
+
+    parameter_names = ("c1", "c2", "k")
+
     @override
     def rest_moduli(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if self.number == hyperelastic.MOONEY_RIVLIN:
-            c1, c2, bulk = parameters.T
-            return 2.0 * (c1 + c2), bulk
-        if self.number == hyperelastic.ARRUDA_BOYCE:
-            mu, bulk = parameters.T
-            return hyperelastic.CHAINS_AT_REST * mu, bulk
-        mu, lam = parameters.T
-        return mu, lam + 2.0 / 3.0 * mu
+        c1, c2, bulk = parameters.T
+        return 2.0 * (c1 + c2), bulk
+
+    @override
+    def parameters_of(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        return np.column_stack([0.5 * shear, np.zeros_like(shear), bulk])
 
 
-ELASTIC_PARAMETERS = ("mu", "lambda")
-"""Lame's parameters, from which Young's modulus and Poisson's ratio follow."""
+class _ArrudaBoyce(_Hyperelastic):
+    """Energy of chains of eight links."""
 
-HYPERELASTIC_ENERGIES = {
-    "ArrudaBoyce": HyperelasticEnergy(hyperelastic.ARRUDA_BOYCE, ("mu", "k")),
-    "MooneyRivlin": HyperelasticEnergy(hyperelastic.MOONEY_RIVLIN, ("c1", "c2", "k")),
-    "NeoHookean": HyperelasticEnergy(hyperelastic.NEO_HOOKEAN, ELASTIC_PARAMETERS),
-    "StVenantKirchhoff": HyperelasticEnergy(hyperelastic.ST_VENANT_KIRCHHOFF, ELASTIC_PARAMETERS),
-    "StableNeoHookean": HyperelasticEnergy(hyperelastic.STABLE_NEO_HOOKEAN, ELASTIC_PARAMETERS),
+    parameter_names = ("mu", "k")
+
+    @override
+    def rest_moduli(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        mu, bulk = parameters.T
+        return hyperelastic.CHAINS_AT_REST * mu, bulk
+
+    @override
+    def parameters_of(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        return np.column_stack([shear / hyperelastic.CHAINS_AT_REST, bulk])
+
+
+HYPERELASTIC_ENERGIES: dict[str, StrainEnergy] = {
+    "ArrudaBoyce": _ArrudaBoyce(hyperelastic.ARRUDA_BOYCE),
+    "MooneyRivlin": _MooneyRivlin(hyperelastic.MOONEY_RIVLIN),
+    "NeoHookean": _LameHyperelastic(hyperelastic.NEO_HOOKEAN),
+    "StableNeoHookean": _LameHyperelastic(hyperelastic.STABLE_NEO_HOOKEAN),
+    "StVenantKirchhoff": _LameHyperelastic(hyperelastic.ST_VENANT_KIRCHHOFF),
 }
 """Hyperelastic energy of each materialName."""

@@ -12,6 +12,7 @@ from sofa_softctl.runtime.behavior.roles import HyperelasticForceField
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.strain_energy import StrainEnergy, StrainState
 from sofa_softctl.runtime.components.elasticity.strain_points import StrainPoints
+from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 
 
@@ -23,12 +24,48 @@ class StrainPointForceField(HyperelasticForceField):
 
     exact_tangent = True
 
+    ParameterSet: Any
+    """Data with the parameters of the body, or of each element."""
     points: StrainPoints
     """Where strains are measured."""
     law: StrainEnergy
     """Strain energy of the material."""
     _state: StrainState
     """Energy at the positions of the last `add_force`."""
+
+    def read_parameters(self, name: str) -> np.ndarray:
+        """Return the parameters in ParameterSet for each element, shape (m, k).
+
+        Raises:
+            SceneError: Their number is that neither of the body nor of its elements.
+        """
+        expected, count = self.law.parameter_names, len(self.elements)
+        values = self.ParameterSet.get()
+        if len(values) not in (len(expected), len(expected) * count):
+            text = f": {values.tolist()}" if len(values) < 10 else ""
+            problem = self.fault(
+                f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}, "
+                f"or that many for each of its {count} elements; got {len(values)}{text}."
+            )
+            if len(values) < len(expected) and not keeps_sofa_defects():
+                raise problem
+            complain(self, problem, " As in SOFA the first ones count; what is missing is 0.")
+            values = np.append(values, np.zeros(len(expected)))[: len(expected)]
+        rows = values.reshape(-1, len(expected))
+        return np.broadcast_to(rows, (count, len(expected))).copy()
+
+    def check_parameters(self, name: str) -> None:
+        """Raise a SceneError for parameters of a material without stiffness at rest."""
+        shear, bulk = self.rest_moduli()
+        is_stable = (shear >= 0.0) & (bulk >= 0.0) & np.isfinite(self.parameters).all(axis=1)
+        if not is_stable.all():
+            first = int(np.flatnonzero(~is_stable)[0])
+            raise self.fault(
+                f"has a ParameterSet without stiffness at rest for {name}: "
+                f"{', '.join(self.law.parameter_names)} = {self.parameters[first].tolist()} make a "
+                f"shear modulus of {shear[first]:g} and a bulk modulus of {bulk[first]:g}; neither "
+                "may be negative."
+            )
 
     @override
     def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
@@ -44,7 +81,14 @@ class StrainPointForceField(HyperelasticForceField):
         parameters = self.parameters.copy()
         parameters[elements] = values
         self._use_parameters(parameters)
+        self.show_parameters()
         self.deform()
+
+    def show_parameters(self) -> None:
+        """Set ParameterSet to the present parameters."""
+        parameters = self.parameters
+        is_uniform = not np.ptp(parameters, axis=0).any()
+        self.ParameterSet.set(parameters[0].copy() if is_uniform else parameters.ravel().copy())
 
     def _use_parameters(self, parameters: np.ndarray) -> None:
         """Take these parameters of elements, shape (m, k)."""

@@ -167,3 +167,75 @@ def _points(
     point, node = np.divmod(unique, max(count, 1))
     first = np.searchsorted(point, np.arange(shear.shape[0] + 1))
     return StrainPoints(first, node, g, shear, volume)
+
+
+_QUADRATURE = np.full((4, 4), (5.0 - np.sqrt(5.0)) / 20.0) + np.eye(4) / np.sqrt(5.0)
+"""Barycentric coordinates of the four points of a rule of degree 2, a point a row."""
+
+
+def quadratic_nodes(tetrahedra: np.ndarray) -> np.ndarray | None:
+    """Return the 10 nodes of each tetrahedron that is split in eight, shape (m, 10), or None.
+
+    Corners come first, then the middles of TETRAHEDRON_EDGES.
+
+    Args:
+        tetrahedra: Parts of tetrahedron k at 8 k to 8 k + 7, as `mesh.split` orders them.
+    """
+    if not len(tetrahedra) or len(tetrahedra) % 8:
+        return None
+    parts = tetrahedra.reshape(-1, 8, 4)
+    corners = np.stack([parts[:, c, c] for c in range(4)], axis=1)
+    middles = [parts[:, a, b] for a, b in TETRAHEDRON_EDGES]
+    opposite = [parts[:, b, a] for a, b in TETRAHEDRON_EDGES]
+    nodes = np.column_stack([corners, *middles])
+    is_split = (np.column_stack(middles) == np.column_stack(opposite)).all()
+    inner = parts[:, 4:].reshape(-1, 16)
+    is_inside = (inner[:, :, None] == nodes[:, None, 4:]).any(axis=2).all()
+    return nodes if is_split and is_inside else None
+
+
+def quadratic_points(x0: np.ndarray, nodes: np.ndarray) -> tuple[StrainPoints, np.ndarray]:
+    """Return the points of 10-node tetrahedra: shear at Gauss points, the mean change of volume.
+
+    Args:
+        x0: Positions at rest, shape (n, 3).
+        nodes: From `quadratic_nodes`, shape (m, 10).
+
+    Returns:
+        Points, whose elements are the eight parts of each tetrahedron, and det(dX / dL) / 6 at the
+        Gauss points, shape (m, 4), whose mean is the volume.
+    """
+    a, b = TETRAHEDRON_EDGES.T
+    by_coordinate = np.zeros((4, 10, 4))  # d N_a / d L_i at each point
+    corner = np.arange(4)
+    by_coordinate[:, corner, corner] = 4.0 * _QUADRATURE - 1.0
+    by_coordinate[:, np.arange(4, 10), a] = 4.0 * _QUADRATURE[:, b]
+    by_coordinate[:, np.arange(4, 10), b] = 4.0 * _QUADRATURE[:, a]
+    by_xi = by_coordinate[..., 1:] - by_coordinate[..., :1]  # L_0 = 1 - L_1 - L_2 - L_3
+    J = np.einsum("eai,paj->epij", x0[nodes], by_xi)
+    volumes = np.linalg.det(J) / 6.0
+    gradients = np.einsum("paj,epji->epai", by_xi, np.linalg.inv(J))
+    weights = volumes / 4.0
+    mean = np.einsum("ep,epai->eai", weights, gradients) / weights.sum(axis=1)[:, None, None]
+    rows = np.concatenate([gradients, mean[:, None]], axis=1).reshape(-1, 10, 3)
+    count = len(nodes)
+    parts = np.arange(8 * count)
+    at_points = np.arange(5 * count).reshape(count, 5)
+    shape = (5 * count, 8 * count)
+    point = np.repeat(at_points[:, :4], 8, axis=1)
+    part = np.tile(parts.reshape(count, 8), 4)
+    shear = (np.repeat(weights / 8.0, 8, axis=1).ravel(), (point.ravel(), part.ravel()))
+    volume = (
+        np.repeat(weights.sum(axis=1) / 8.0, 8),
+        (np.repeat(at_points[:, 4], 8), parts),
+    )
+    return (
+        _points(
+            np.arange(5 * count),
+            rows,
+            np.repeat(nodes, 5, axis=0),
+            sparse.csr_array(shear, shape=shape),
+            sparse.csr_array(volume, shape=shape),
+        ),
+        volumes,
+    )

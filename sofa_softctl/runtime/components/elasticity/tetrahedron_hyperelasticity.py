@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from typing_extensions import override
-
 from sofa_softctl.runtime.components.elasticity.strain_energy import HYPERELASTIC_ENERGIES
 from sofa_softctl.runtime.components.elasticity.strain_point_field import StrainPointForceField
 from sofa_softctl.runtime.components.elasticity.strain_points import element_points
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals, Vectors
-from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
 
 
@@ -75,42 +71,6 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, StrainPoint
                 f"{', '.join(map(repr, HYPERELASTIC_ENERGIES))}."
             )
         self.law = HYPERELASTIC_ENERGIES[name]
-        self._use_parameters(self._per_element(name))
-        self._check_parameters(name)
+        self._use_parameters(self.read_parameters(name))
+        self.check_parameters(name)
         self.deform()
-
-    def _per_element(self, name: str) -> np.ndarray:
-        """Return the parameters of each tetrahedron, shape (m, k)."""
-        expected, count = self.law.parameter_names, len(self.elements)
-        values = self.ParameterSet.get()
-        if len(values) not in (len(expected), len(expected) * count):
-            text = f": {values.tolist()}" if len(values) < 10 else ""
-            problem = self.fault(
-                f"needs {len(expected)} numbers in ParameterSet for {name}, {', '.join(expected)}, "
-                f"or that many for each of its {count} tetrahedra; got {len(values)}{text}."
-            )
-            if len(values) < len(expected) and not keeps_sofa_defects():
-                raise problem
-            complain(self, problem, " As in SOFA the first ones count; what is missing is 0.")
-            values = np.append(values, np.zeros(len(expected)))[: len(expected)]
-        rows = values.reshape(-1, len(expected))
-        return np.broadcast_to(rows, (count, len(expected))).copy()
-
-    def _check_parameters(self, name: str) -> None:
-        shear, bulk = self.rest_moduli()
-        is_stable = (shear >= 0.0) & (bulk >= 0.0) & np.isfinite(self.parameters).all(axis=1)
-        if not is_stable.all():
-            first = int(np.flatnonzero(~is_stable)[0])
-            raise self.fault(
-                f"has a ParameterSet without stiffness at rest for {name}: "
-                f"{', '.join(self.law.parameter_names)} = {self.parameters[first].tolist()} make a "
-                f"shear modulus of {shear[first]:g} and a bulk modulus of {bulk[first]:g}; neither "
-                "may be negative."
-            )
-
-    @override
-    def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
-        super().set_parameters(elements, values)
-        parameters = self.parameters
-        is_uniform = not np.ptp(parameters, axis=0).any()
-        self.ParameterSet.set(parameters[0].copy() if is_uniform else parameters.ravel().copy())

@@ -1,0 +1,319 @@
+"""Elasticity of tetrahedra and hexahedra without locking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from sofa_softctl.runtime.behavior.mechanics import Pairs
+from sofa_softctl.runtime.behavior.step_term import StepTerm
+from sofa_softctl.runtime.components.elasticity.corotational_energy import CorotationalEnergy
+from sofa_softctl.runtime.components.elasticity.hexahedron_fem import find_hexahedra
+from sofa_softctl.runtime.components.elasticity.hourglass import Hourglass, mean_gradients
+from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli
+from sofa_softctl.runtime.components.elasticity.strain_energy import (
+    HYPERELASTIC_ENERGIES,
+    StrainEnergy,
+)
+from sofa_softctl.runtime.components.elasticity.strain_point_field import (
+    StrainPointForceField,
+    StrainPointTerm,
+)
+from sofa_softctl.runtime.components.elasticity.strain_points import (
+    StrainPoints,
+    element_points,
+    quadratic_nodes,
+    quadratic_points,
+    smoothed_points,
+)
+from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
+from sofa_softctl.runtime.components.topology.base import linked_topology
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals
+from sofa_softctl.runtime.kernels.elasticity import hourglass as hourglass_kernel
+from sofa_softctl.runtime.kernels.elasticity.hexahedral import signed_sizes
+
+ENERGIES: dict[str, StrainEnergy] = {
+    "Corotational": CorotationalEnergy(),
+    **HYPERELASTIC_ENERGIES,
+}
+"""Strain energy of each materialName."""
+
+REGIONS_MAX = 64
+"""Most different moduli that count as regions; more are a gradient within one material."""
+
+
+class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
+    """Elasticity of tetrahedra or hexahedra that locks neither in bending nor at constant volume.
+
+    A coarse mesh bends as a fine one does, for Poisson's ratios up to 0.499, with the nodes that it
+    has. Strains are averaged where the linear elements of SOFA lock: see `strain_points` for
+    tetrahedra of 4 and of 10 nodes, and `hourglass` for hexahedra. Averages keep within regions:
+    elements of equal moduli at init. The stiffness is exact.
+
+    It is not one of SOFA's components: `sofa_softctl.add_elasticity` adds it where it exists, and
+    SOFA's elements elsewhere.
+    """
+
+    youngModulus = Reals(
+        [5000.0],
+        "Young's modulus; one for all, or one per element (missing entries equal the first).",
+        unit="pressure",
+        per="element",
+        follows="reinit",
+    )
+    poissonRatio = Reals(
+        [0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element", follows="reinit"
+    )
+    materialName = Choice(
+        "Corotational",
+        "Strain energy: Corotational (linear in the rotated frame), StVenantKirchhoff, NeoHookean, "
+        "StableNeoHookean, MooneyRivlin or ArrudaBoyce.",
+        choices=tuple(ENERGIES),
+        follows="reinit",
+    )
+    ParameterSet = Reals(
+        [],
+        "Parameters of the material instead of youngModulus and poissonRatio: mu and lambda, c1, "
+        "c2 and k of MooneyRivlin, mu and k of ArrudaBoyce; for the body, or for each element.",
+        unit="pressure",
+        follows="reinit",
+    )
+    quadratic = Bool(
+        False,
+        "The tetrahedra are the eighths of 10-node ones, as `softctl mesh quadratic` writes them.",
+        follows="start",
+    )
+
+    _hourglass: Hourglass | None = None
+    """Further energy of hexahedra."""
+
+    def init(self) -> None:
+        """Prepare the elements.
+
+        Raises:
+            SceneError: There is no topology, tetrahedra and hexahedra are mixed, an element has no
+                volume or is folded, or the material is invalid.
+        """
+        self.x0 = self.state.rest_position.get().copy()
+        self._filling: np.ndarray | float = 1.0
+        topology = linked_topology(
+            self,
+            "needs tetrahedra or hexahedra: add a TetrahedronSetTopologyContainer, a MeshTopology "
+            "or a grid to its node.",
+        )
+        counts = len(topology.tetrahedra.get()), len(topology.hexahedra.get())
+        if all(counts):
+            raise self.fault(
+                f"finds {counts[0]} tetrahedra and {counts[1]} hexahedra in {topology.describe()}: "
+                "it takes one kind. Put each kind in a topology of its own, with a force field "
+                "each."
+            )
+        self._are_hexahedra = bool(counts[1])
+        if self._are_hexahedra:
+            self.elements, self._filling = find_hexahedra(self)
+        else:
+            self.elements = self.find_elements()
+        self.reinit()
+
+    def reinit(self) -> None:
+        """Read the moduli and the material."""
+        self.law = ENERGIES[self.materialName.get()]
+        parameters = self._read_parameters()
+        if self._are_hexahedra:
+            self._prepare_hexahedra()
+        else:
+            self.points = self._tetrahedral_points(parameters)
+        self._use_parameters(parameters)
+        self.check_parameters(self.materialName.get())
+        self.deform()
+
+    def _read_parameters(self) -> np.ndarray:
+        """Return the parameters of each element, shape (m, k)."""
+        if len(self.ParameterSet.get()):
+            parameters = self.read_parameters(self.materialName.get())
+        else:
+            young, poisson = elastic_moduli(self, len(self.elements))
+            shear = 0.5 * young / (1.0 + poisson)
+            bulk = young / (3.0 * (1.0 - 2.0 * poisson))
+            parameters = self.law.parameters_of(shear, bulk)
+        return np.ascontiguousarray(parameters * np.reshape(self._filling, (-1, 1)))
+
+    def _tetrahedral_points(self, parameters: np.ndarray) -> StrainPoints:
+        if self.quadratic.get():
+            return self._quadratic_points()
+        _, regions = np.unique(parameters, axis=0, return_inverse=True)
+        regions = regions.ravel()
+        if regions.max(initial=0) >= REGIONS_MAX:
+            regions = np.zeros_like(regions)
+        return smoothed_points(self.x0, self.elements, regions)
+
+    def _quadratic_points(self) -> StrainPoints:
+        nodes = quadratic_nodes(self.elements)
+        if nodes is None:
+            raise self.fault(
+                f"has quadratic=True, but its {len(self.elements)} tetrahedra are not the eighths "
+                "of 10-node ones, in groups of eight. Make such a mesh with `softctl mesh "
+                "quadratic`, or set quadratic=False."
+            )
+        points, volumes = quadratic_points(self.x0, nodes)
+        self._check_jacobians(volumes, nodes, "10-node tetrahedron")
+        return points
+
+    def _prepare_hexahedra(self) -> None:
+        gradients, determinants = mean_gradients(self.x0, self.elements)
+        self._check_jacobians(determinants, self.elements, "hexahedron")
+        volumes = np.abs(determinants.sum(axis=1))
+        self.points = element_points(gradients, self.elements, volumes)
+        self._hourglass = Hourglass(self.x0, self.elements, gradients, volumes)
+
+    def _check_jacobians(self, jacobians: np.ndarray, nodes: np.ndarray, kind: str) -> None:
+        """Raise a SceneError if an element is folded: its Jacobian changes sign within it."""
+        sign = np.sign(jacobians.sum(axis=1, keepdims=True))
+        is_folded = (jacobians * sign <= 0.0) | (sign == 0.0)
+        if is_folded.any():
+            element, point = np.argwhere(is_folded)[0]
+            center = self.x0[nodes[element]].mean(axis=0)
+            raise self.fault(
+                f"has {int(is_folded.any(axis=1).sum())} of {len(nodes)} elements that are folded, "
+                f"first {kind} {element} near {np.round(center, 6).tolist()}, of nodes "
+                f"{nodes[element].tolist()}: its Jacobian is {jacobians[element, point]:g} at "
+                f"integration point {point}, {jacobians[element].sum():g} in all. Move its nodes, "
+                "those in the middle of edges to within a quarter of the edge, or mesh again."
+            )
+
+    @override
+    def _use_parameters(self, parameters: np.ndarray) -> None:
+        super()._use_parameters(parameters)
+        if self._hourglass is not None:
+            self._hourglass.set_moduli(*self.lame(parameters))
+
+    def lame(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return Lame's mu and lambda at rest of these parameters [pressure], shapes (m,)."""
+        shear, bulk = self.law.rest_moduli(parameters)
+        return shear, bulk - 2.0 / 3.0 * shear
+
+    @override
+    def show_parameters(self) -> None:
+        if len(self.ParameterSet.get()):
+            super().show_parameters()
+            return
+        shear, bulk = self.law.rest_moduli(self.parameters / np.reshape(self._filling, (-1, 1)))
+        young = 9.0 * bulk * shear / (3.0 * bulk + shear)
+        poisson = (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear))
+        self.youngModulus.set(young if np.ptp(young) else young[:1].copy())
+        self.poissonRatio.set(poisson if np.ptp(poisson) else poisson[:1].copy())
+
+    @override
+    def inverted_elements(self) -> int:
+        if not self._are_hexahedra:
+            return super().inverted_elements()
+        sizes = signed_sizes(self.state.position.get(), self.elements)
+        return int((sizes * signed_sizes(self.x0, self.elements) <= 0.0).sum())
+
+    @override
+    def energy(self) -> float:
+        total = super().energy()
+        if self._hourglass is not None:
+            total += float(self._hourglass.energies(self.state.position.get()).sum())
+        return total
+
+    @override
+    def deform(self) -> None:
+        super().deform()
+        self._bending: np.ndarray | None = None
+
+    def _hourglass_tangents(self, hourglass: Hourglass) -> np.ndarray:
+        if self._bending is None:
+            self._bending = hourglass.tangents(self.state.position.get())
+        return self._bending
+
+    @override
+    def add_force(self, force: np.ndarray) -> None:
+        super().add_force(force)
+        if self._hourglass is not None:
+            forces = self._hourglass.forces(self.state.position.get())
+            hourglass_kernel.add_forces(self.elements, forces, force)
+
+    @override
+    def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
+        super().add_product(out, v, factor)
+        if self._hourglass is not None:
+            tangents = self._hourglass_tangents(self._hourglass)
+            hourglass_kernel.add_product(v, self.elements, tangents, factor, out)
+
+    @override
+    def pairs(self) -> Pairs:
+        pairs = super().pairs()
+        if self._hourglass is not None:
+            further = self._hourglass.pairs()
+            pairs = tuple(np.concatenate(both) for both in zip(pairs, further, strict=True))
+        return pairs
+
+    @override
+    def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
+        hourglass = self._hourglass
+        if hourglass is not None:
+            count = 36 * len(self.elements)
+            tangents = self._hourglass_tangents(hourglass)
+            further = slots[-count:].reshape(-1, 36) if count else slots.reshape(-1, 36)
+            hourglass_kernel.add_matrix(tangents, factor, further, values)
+            slots = slots[: len(slots) - count]
+        super().add_matrix(values, slots, factor)
+
+    @override
+    def step_term(self) -> StepTerm:
+        return StrainPointTerm(self) if self._hourglass is None else HexahedralTerm(self)
+
+
+class HexahedralTerm(StrainPointTerm):
+    """Term of hexahedra: with the energy that the mean strain leaves out."""
+
+    def __init__(self, field: Any) -> None:
+        super().__init__(field)
+        self.hourglass: Hourglass = field._hourglass
+
+    @override
+    def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
+        super().at(x, w, h, beta)
+        hourglass, fastest = self.hourglass, np.abs(w).max(initial=0.0)
+        self.matrices = self.h * hourglass.tangents(self.x)
+        if fastest > 0.0:  # K is quadratic in x: its central differences are exact
+            length = float(np.cbrt(hourglass.volumes.mean()))
+            step = length / fastest  # [time], so that rounding is that of the positions
+            ahead = hourglass.tangents(self.x + step * self.w)
+            behind = hourglass.tangents(self.x - step * self.w)
+            self.matrices += self.c / (2.0 * step) * (ahead - behind)
+
+    @override
+    def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
+        super().add_by_positions(dx, out)
+        for direction, change in zip(dx, out, strict=True):
+            elements = self.hourglass.elements
+            hourglass_kernel.add_product(direction, elements, self.matrices, -1.0, change)
+
+    @override
+    def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
+        super().add_transposed(y, out, by_stiffness)
+        for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
+            residual = self._residual(np.tile(unit, (len(by_stiffness), 1)))
+            by_stiffness[:, number] += np.einsum(
+                "eai,eai->e", y[self.hourglass.elements], residual
+            )
+
+    @override
+    def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
+        super().add_by_stiffness(change, out)
+        hourglass_kernel.add_forces(self.hourglass.elements, self._residual(change), out)
+
+    def _residual(self, parameters: np.ndarray) -> np.ndarray:
+        """Return h f - c K w of each element with these parameters, shape (m, 8, 3)."""
+        hourglass = self.hourglass
+        stiffness = hourglass.combine(*self.field.lame(parameters))
+        rates = np.einsum(
+            "eij,ej->ei",
+            hourglass.tangents(self.x, stiffness),
+            self.w[hourglass.elements].reshape(-1, 24),
+        )
+        return self.h * hourglass.forces(self.x, stiffness) - self.c * rates.reshape(-1, 8, 3)
