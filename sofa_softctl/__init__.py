@@ -42,6 +42,7 @@ _HOMES = {
     "add_center_effector": "sofa_softctl.inverse.rows.effectors",
     "add_constraint_solver": "sofa_softctl.scene.session.portable",
     "add_effector": "sofa_softctl.inverse.rows.effectors",
+    "add_elasticity": "sofa_softctl.scene.session.elasticity",
     "add_line_stiffness": "sofa_softctl.scene.control.line_stiffness",
     "controller": "sofa_softctl.plugins",
     "errors": "sofa_softctl.errors",
@@ -62,6 +63,7 @@ _ON_BACKEND = (
     "SceneController",
     "Sofa",
     "SurrogateController",
+    "add_elasticity",
     "add_line_stiffness",
 )
 """Names that import Sofa: the backend is chosen first, since SOFA need not be on the path."""
@@ -87,6 +89,7 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
     "add_center_effector",
     "add_constraint_solver",
     "add_effector",
+    "add_elasticity",
     "add_line_stiffness",
     "controller",
     "errors",

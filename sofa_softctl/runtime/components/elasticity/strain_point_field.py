@@ -93,7 +93,11 @@ class StrainPointForceField(HyperelasticForceField):
     def _use_parameters(self, parameters: np.ndarray) -> None:
         """Take these parameters of elements, shape (m, k)."""
         self.parameters = parameters
-        self._point_parameters = self.points.distribute(parameters)
+        self._point_parameters = self.distribute(parameters)
+
+    def distribute(self, parameters: np.ndarray) -> np.ndarray:
+        """Return the parameters of points times their volume, (p, k), from those of elements."""
+        return self.points.distribute(parameters, self.law.rest_moduli(parameters)[0])
 
     @override
     def snapshot(self) -> dict[str, Any]:
@@ -204,12 +208,13 @@ class StrainPointTerm(StepTerm):
         for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
             stress = self._stress(np.tile(unit, (len(Y), 1)))
             by_point[:, number] = np.einsum("pij,pij->p", Y, stress)
-        by_stiffness -= field.points.collect(by_point)
+        by_moduli = field.law.rest_moduli(np.eye(self.stiffness_shape[1]))[0]
+        by_stiffness -= field.points.collect(by_point, by_moduli)
 
     @override
     def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
         points = self.field.points
-        stress = self._stress(points.distribute(change))
+        stress = self._stress(self.field.distribute(change))
         kernel.add_stress(points.first, points.nodes, points.gradients, stress, -1.0, out)
 
     def _stress(self, parameters: np.ndarray) -> np.ndarray:

@@ -48,25 +48,40 @@ class StrainPoints:
     """Volume of each element whose shear is measured at each point [length^3], shape (p, m)."""
     volume: sparse.csr_array
     """The same for its change of volume."""
+    stabilisation: sparse.csr_array | None = None
+    """Volume times the multiple of an element's shear modulus that resists changes of volume at
+    each point, negative where that is taken off again; zero sum for each element."""
 
     @cached_property
     def _transposed(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         return self.shear.T.tocsr(), self.volume.T.tocsr()
 
-    def distribute(self, parameters: np.ndarray) -> np.ndarray:
+    def distribute(self, parameters: np.ndarray, moduli: np.ndarray) -> np.ndarray:
         """Return the parameters of points times their volume, shape (p, k).
 
         Args:
             parameters: Parameters of elements, shape (m, k); the last one is of volume.
+            moduli: Shear modulus at rest of each element, a linear function of them, shape (m,).
         """
         columns = [self.shear @ column for column in parameters.T[:-1]]
-        return np.column_stack([*columns, self.volume @ parameters[:, -1]])
+        last = self.volume @ parameters[:, -1]
+        if self.stabilisation is not None:
+            last += self.stabilisation @ moduli
+        return np.column_stack([*columns, last])
 
-    def collect(self, derivatives: np.ndarray) -> np.ndarray:
-        """Return derivatives by parameters of elements, shape (m, k), from those by points."""
+    def collect(self, derivatives: np.ndarray, by_moduli: np.ndarray) -> np.ndarray:
+        """Return derivatives by parameters of elements, shape (m, k), from those by points.
+
+        Args:
+            derivatives: Derivatives by parameters of points times their volume, shape (p, k).
+            by_moduli: Derivatives of the shear modulus at rest by the parameters, shape (k,).
+        """
         shear, volume = self._transposed
         columns = [shear @ column for column in derivatives.T[:-1]]
-        return np.column_stack([*columns, volume @ derivatives[:, -1]])
+        total = np.column_stack([*columns, volume @ derivatives[:, -1]])
+        if self.stabilisation is not None:
+            total += np.outer(self.stabilisation.T @ derivatives[:, -1], by_moduli)
+        return total
 
 
 def element_points(gradients: np.ndarray, elements: np.ndarray, volumes: np.ndarray) -> StrainPoints:
@@ -150,13 +165,14 @@ def _points(
     nodes: np.ndarray,
     shear: sparse.csr_array,
     volume: sparse.csr_array,
+    stabilisation: sparse.csr_array | None = None,
 ) -> StrainPoints:
     """Return points from rows of gradients that add up where point and node are the same.
 
     Args:
         points: Point of each row, shape (r,).
         gradients, nodes: Gradients and their nodes, shapes (r, k, 3) and (r, k).
-        shear, volume: See `StrainPoints`.
+        shear, volume, stabilisation: See `StrainPoints`.
     """
     count = int(nodes.max(initial=-1)) + 1
     keys = (points[:, None] * count + nodes).ravel()
@@ -166,11 +182,16 @@ def _points(
     )
     point, node = np.divmod(unique, max(count, 1))
     first = np.searchsorted(point, np.arange(shear.shape[0] + 1))
-    return StrainPoints(first, node, g, shear, volume)
+    return StrainPoints(first, node, g, shear, volume, stabilisation)
 
 
 _QUADRATURE = np.full((4, 4), (5.0 - np.sqrt(5.0)) / 20.0) + np.eye(4) / np.sqrt(5.0)
 """Barycentric coordinates of the four points of a rule of degree 2, a point a row."""
+
+
+FLUCTUATION_RATIO = 1.5
+"""Lame's lambda over mu against changes of volume within a 10-node tetrahedron, whose mean has the
+material's own [-]: that of Poisson's ratio 0.3, where nothing locks."""
 
 
 def quadratic_nodes(tetrahedra: np.ndarray) -> np.ndarray | None:
@@ -225,17 +246,10 @@ def quadratic_points(x0: np.ndarray, nodes: np.ndarray) -> tuple[StrainPoints, n
     point = np.repeat(at_points[:, :4], 8, axis=1)
     part = np.tile(parts.reshape(count, 8), 4)
     shear = (np.repeat(weights / 8.0, 8, axis=1).ravel(), (point.ravel(), part.ravel()))
-    volume = (
-        np.repeat(weights.sum(axis=1) / 8.0, 8),
-        (np.repeat(at_points[:, 4], 8), parts),
+    means = np.repeat(weights.sum(axis=1) / 8.0, 8), (np.repeat(at_points[:, 4], 8), parts)
+    by_shear, by_volume = (sparse.csr_array(part, shape=shape) for part in (shear, means))
+    stabilisation = sparse.csr_array(FLUCTUATION_RATIO * (by_shear - by_volume))
+    points = _points(
+        np.arange(5 * count), rows, np.repeat(nodes, 5, axis=0), by_shear, by_volume, stabilisation
     )
-    return (
-        _points(
-            np.arange(5 * count),
-            rows,
-            np.repeat(nodes, 5, axis=0),
-            sparse.csr_array(shear, shape=shape),
-            sparse.csr_array(volume, shape=shape),
-        ),
-        volumes,
-    )
+    return points, volumes

@@ -1,0 +1,123 @@
+"""Elasticity of a body in one line: elements that do not lock, or SOFA's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import Sofa.Helper
+
+from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.backend.backend import find_backend
+
+NOT_LOCKING = "AssumedStrainFEMForceField"
+"""Component of the embedded runtime; SOFA does not have it."""
+
+MATERIALS = (
+    "Corotational",
+    "StVenantKirchhoff",
+    "NeoHookean",
+    "StableNeoHookean",
+    "MooneyRivlin",
+    "ArrudaBoyce",
+)
+
+
+def add_elasticity(
+    node: Any,
+    *,
+    young_modulus: float | Sequence[float] = 5000.0,
+    poisson_ratio: float = 0.45,
+    material: str = "Corotational",
+    parameters: Sequence[float] | None = None,
+    quadratic: bool = False,
+    name: str = "elasticity",
+) -> Any:
+    """Add elasticity to the tetrahedra or hexahedra of a node, without locking.
+
+    A coarse mesh then bends as a fine one does: a modulus from a tensile test holds on any mesh. In
+    SOFA, which lacks these elements, its own are added, with a warning: they are stiffer.
+
+    Args:
+        node: Node with a topology of tetrahedra or hexahedra, and a state of points.
+        young_modulus: Young's modulus [pressure]; one, or one for each element.
+        poisson_ratio: Poisson's ratio, 0 to below 0.5; to 0.499 nothing locks.
+        material: Corotational (linear in the rotated frame), StVenantKirchhoff, NeoHookean,
+            StableNeoHookean, MooneyRivlin or ArrudaBoyce.
+        parameters: Parameters of the material instead of modulus and ratio [pressure]: mu and
+            lambda, c1, c2 and k of MooneyRivlin, mu and k of ArrudaBoyce.
+        quadratic: The tetrahedra are the eighths of 10-node ones; see `softctl mesh quadratic`.
+        name: Name of the force field.
+
+    Returns:
+        The force field.
+
+    Raises:
+        SceneError: The material is unknown, a modulus or the ratio is out of range, or SOFA has no
+            element for the material.
+    """
+    if material not in MATERIALS:
+        raise SceneError(
+            f"add_elasticity knows the materials {', '.join(MATERIALS)}; got {material!r}."
+        )
+    young = np.atleast_1d(np.asarray(young_modulus, dtype=float))
+    if not (np.isfinite(young).all() and (young > 0.0).all()):
+        raise SceneError(f"young_modulus must be finite and above 0, got {young_modulus!r}.")
+    if not 0.0 <= poisson_ratio < 0.5:
+        raise SceneError(
+            f"poisson_ratio must be from 0 to below 0.5, got {poisson_ratio!r}. Take 0.499 for a "
+            "material that keeps its volume."
+        )
+    given = {} if parameters is None else {"ParameterSet": [float(p) for p in parameters]}
+    if find_backend().component_names_among((NOT_LOCKING,)):
+        moduli = {} if given else {"youngModulus": young.tolist(), "poissonRatio": poisson_ratio}
+        return node.addObject(
+            NOT_LOCKING, name=name, materialName=material, quadratic=quadratic, **moduli, **given
+        )
+    return _add_locking(node, name, young, poisson_ratio, material, given.get("ParameterSet"))
+
+
+def _add_locking(
+    node: Any,
+    name: str,
+    young: np.ndarray,
+    poisson: float,
+    material: str,
+    parameters: list[float] | None,
+) -> Any:
+    """Add SOFA's element to a node, with a warning."""
+    has_hexahedra = any(_holds_hexahedra(component) for component in node.objects)
+    Sofa.Helper.msg_warning(
+        node,
+        f"add_elasticity: SOFA has no elements without locking, so '{name}' is SOFA's own: too "
+        "stiff in bending, by as much as `softctl mesh error` says for this scene.",
+    )
+    if material == "Corotational" and parameters is None:
+        kind = "HexahedronFEMForceField" if has_hexahedra else "TetrahedronFEMForceField"
+        moduli = {"youngModulus": young.tolist(), "poissonRatio": poisson}
+        return node.addObject(kind, name=name, method="large", **moduli)
+    if has_hexahedra:
+        raise SceneError(
+            f"SOFA has no {material} for hexahedra: take material='Corotational', or tetrahedra."
+        )
+    if parameters is None:
+        mu = 0.5 * young[0] / (1.0 + poisson)
+        bulk = young[0] / (3.0 * (1.0 - 2.0 * poisson))
+        parameters = {
+            "MooneyRivlin": [0.5 * mu, 0.0, bulk],
+            "ArrudaBoyce": [mu, bulk],
+        }.get(material, [mu, bulk - 2.0 / 3.0 * mu])
+    kind = "TetrahedronHyperelasticityFEMForceField"
+    return node.addObject(kind, name=name, materialName=material, ParameterSet=parameters)
+
+
+def _holds_hexahedra(component: Any) -> bool:
+    """Return True for a topology of hexahedra, a grid among them."""
+    kind = component.getClassName()
+    if kind in ("RegularGridTopology", "SparseGridTopology", "HexahedronSetTopologyContainer"):
+        return True
+    if kind != "MeshTopology":
+        return False
+    hexahedra = component.findData("hexahedra")
+    return hexahedra is not None and len(hexahedra.value) > 0
