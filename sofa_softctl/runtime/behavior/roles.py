@@ -151,6 +151,13 @@ class HyperelasticForceField(SolidForceField):
         """Return shear and bulk modulus at rest [pressure] for small strains, shape (m,)."""
         raise NotImplementedError
 
+    def parameters_for(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        """Return parameters with other moduli at rest [pressure], shape (m, k); linear in them.
+
+        The ratios of those parameters that resist shear stay.
+        """
+        raise NotImplementedError
+
 
 class Vertices(Vectors):
     """Points that are updated when they are read."""

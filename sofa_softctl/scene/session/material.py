@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.kernels.elasticity import corotational, hyperelastic
+from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
+from sofa_softctl.runtime.components.elasticity.strain_point_field import element_stresses
+from sofa_softctl.runtime.components.elasticity.strain_points import tetrahedral_points
+from sofa_softctl.runtime.kernels.elasticity import corotational
 from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
 _METHODS = {
@@ -27,13 +30,6 @@ _LINEAR = (
     "TetrahedralCorotationalFEMForceField",
     "TetrahedronFEMForceField",
 )
-_ENERGIES = {
-    "ArrudaBoyce": hyperelastic.ARRUDA_BOYCE,
-    "StVenantKirchhoff": hyperelastic.ST_VENANT_KIRCHHOFF,
-    "NeoHookean": hyperelastic.NEO_HOOKEAN,
-    "StableNeoHookean": hyperelastic.STABLE_NEO_HOOKEAN,
-    "MooneyRivlin": hyperelastic.MOONEY_RIVLIN,
-}
 
 
 class Material(ABC):
@@ -91,33 +87,42 @@ class Corotational(Material):
         return {"method": np.array(self.method), "young": self.young, "poisson": self.poisson}
 
 
-@dataclass(frozen=True)
 class Hyperelastic(Material):
-    """Hyperelastic law given by a strain energy; stresses are Cauchy's."""
+    """Strain energy of tetrahedra; stresses are Cauchy's.
 
-    energy: str
-    """Name of the law in TetrahedronHyperelasticityFEMForceField."""
-    parameters: np.ndarray
-    """ParameterSet of the body, shape (k,), or of each tetrahedron, shape (m k,) [pressure]."""
+    Args:
+        energy: Name of the energy, a materialName of AssumedStrainFEMForceField.
+        parameters: Parameters of the energy [pressure], for the body, shape (k,), or for each
+            tetrahedron, shape (m k,).
+        element: Kind of the strain points: linear, smoothed or quadratic; see `tetrahedral_points`.
+    """
+
+    def __init__(self, energy: str, parameters: np.ndarray, element: str = "linear") -> None:
+        self.energy, self.parameters, self.element = energy, parameters, element
+        self._mesh: tuple[np.ndarray, np.ndarray] | None = None
 
     @override
     def von_mises(
         self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
     ) -> np.ndarray:
-        x, x0 = (np.ascontiguousarray(values, dtype=float) for values in (positions, rest))
-        elements = np.ascontiguousarray(tetrahedra, dtype=np.int64)
-        gradients, _ = corotational.shape_gradients(x0, elements)
-        count = len(elements)
-        F, slopes = np.empty((count, 3, 3)), np.empty((count, hyperelastic.SLOPES))
-        law, unit = _ENERGIES[self.energy], np.ones(count)
-        width = 3 if law == hyperelastic.MOONEY_RIVLIN else 2
-        parameters = np.broadcast_to(self.parameters.reshape(-1, width), (count, width)).copy()
-        hyperelastic.deform(x, elements, gradients, unit, law, parameters, F, slopes)
-        return stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
+        law = ENERGIES[self.energy]
+        width = len(law.parameter_names)
+        shape = (len(tetrahedra), width)
+        parameters = np.broadcast_to(self.parameters.reshape(-1, width), shape)
+        if self._mesh is None or self._mesh[0] is not rest or self._mesh[1] is not tetrahedra:
+            self._points = tetrahedral_points(self.element, rest, tetrahedra, parameters)
+            self._mesh = rest, tetrahedra
+        at_points = self._points.distribute(parameters, law.rest_moduli(parameters)[0])
+        state = law.at(self._points.gradients_of(positions), at_points)
+        return stresses.von_mises(element_stresses(self._points, state))
 
     @override
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"energy": np.array(self.energy), "parameters": self.parameters}
+        return {
+            "energy": np.array(self.energy),
+            "parameters": self.parameters,
+            "element": np.array(self.element),
+        }
 
 
 def material_of(node: Any, count: int) -> Material | None:
@@ -134,7 +139,12 @@ def material_of(node: Any, count: int) -> Material | None:
         if kind == "TetrahedronHyperelasticityFEMForceField":
             energy = str(component.materialName.value)
             parameters = np.array(component.ParameterSet.value, dtype=float)
-            return Hyperelastic(energy, parameters) if energy in _ENERGIES else None
+            return Hyperelastic(energy, parameters) if energy in ENERGIES else None
+        if kind == "AssumedStrainFEMForceField":
+            element = "quadratic" if component.quadratic.value else "smoothed"
+            parameters = component.parameters
+            shown = parameters.ravel() if np.ptp(parameters, axis=0).any() else parameters[0]
+            return Hyperelastic(str(component.materialName.value), shown, element)
     return None
 
 
@@ -142,8 +152,9 @@ def material_from(arrays: Mapping[str, np.ndarray]) -> Material | None:
     """Return the law whose `arrays` are among some arrays, or None."""
     if "method" in arrays and str(arrays["method"]) in _METHODS:
         return Corotational(str(arrays["method"]), arrays["young"], arrays["poisson"])
-    if "energy" in arrays and str(arrays["energy"]) in _ENERGIES:
-        return Hyperelastic(str(arrays["energy"]), arrays["parameters"])
+    if "energy" in arrays and str(arrays["energy"]) in ENERGIES:
+        element = str(arrays.get("element", "linear"))  # recordings of old versions have none
+        return Hyperelastic(str(arrays["energy"]), arrays["parameters"], element)
     return None
 
 

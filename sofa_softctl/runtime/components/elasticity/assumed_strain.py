@@ -9,23 +9,21 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
-from sofa_softctl.runtime.components.elasticity.corotational_energy import CorotationalEnergy
+from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
 from sofa_softctl.runtime.components.elasticity.hexahedron_fem import find_hexahedra
 from sofa_softctl.runtime.components.elasticity.hourglass import Hourglass, mean_gradients
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli
-from sofa_softctl.runtime.components.elasticity.strain_energy import (
-    HYPERELASTIC_ENERGIES,
-    StrainEnergy,
-)
 from sofa_softctl.runtime.components.elasticity.strain_point_field import (
     StrainPointForceField,
     StrainPointTerm,
+    element_stresses,
 )
 from sofa_softctl.runtime.components.elasticity.strain_points import (
     StrainPoints,
     element_points,
     quadratic_nodes,
     quadratic_points,
+    regions_of,
     smoothed_points,
 )
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
@@ -33,15 +31,6 @@ from sofa_softctl.runtime.components.topology.base import linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals
 from sofa_softctl.runtime.kernels.elasticity import hourglass as hourglass_kernel
 from sofa_softctl.runtime.kernels.elasticity.hexahedral import signed_sizes
-
-ENERGIES: dict[str, StrainEnergy] = {
-    "Corotational": CorotationalEnergy(),
-    **HYPERELASTIC_ENERGIES,
-}
-"""Strain energy of each materialName."""
-
-REGIONS_MAX = 64
-"""Most different moduli that count as regions; more are a gradient within one material."""
 
 
 class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
@@ -80,6 +69,10 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         unit="pressure",
         follows="reinit",
     )
+    computeVonMisesStress = Bool(False, "Record stresses and strain energies of elements.")
+    vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
+    vonMisesPerNode = Reals([], "Mean stress around each node.", unit="pressure", computed=True)
+    strainEnergyPerElement = Reals([], "Energy of each element.", unit="energy", computed=True)
     quadratic = Bool(
         False,
         "The tetrahedra are the eighths of 10-node ones, as `softctl mesh quadratic` writes them.",
@@ -143,11 +136,7 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     def _tetrahedral_points(self, parameters: np.ndarray) -> StrainPoints:
         if self.quadratic.get():
             return self._quadratic_points()
-        _, regions = np.unique(parameters, axis=0, return_inverse=True)
-        regions = regions.ravel()
-        if regions.max(initial=0) >= REGIONS_MAX:
-            regions = np.zeros_like(regions)
-        return smoothed_points(self.x0, self.elements, regions)
+        return smoothed_points(self.x0, self.elements, regions_of(parameters))
 
     def _quadratic_points(self) -> StrainPoints:
         nodes = quadratic_nodes(self.elements)
@@ -205,6 +194,22 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         self.youngModulus.set(young if np.ptp(young) else young[:1].copy())
         self.poissonRatio.set(poisson if np.ptp(poisson) else poisson[:1].copy())
 
+    def update_outputs(self) -> None:
+        """Compute stresses and energies at the present positions, if enabled."""
+        if not (self.computeVonMisesStress.get() and self._initialised):
+            return
+        from sofa_softctl.runtime.kernels.elasticity.von_mises import mean_at_nodes, von_mises
+
+        x = self.state.position.get()
+        state = self.law.at(self.points.gradients_of(x), self._point_parameters)
+        stress = von_mises(element_stresses(self.points, state))
+        energy = self.points.sum_in_elements(state.energies())
+        if self._hourglass is not None:
+            energy += self._hourglass.energies(x)
+        self.vonMisesPerElement.set(stress)
+        self.vonMisesPerNode.set(mean_at_nodes(stress, self.elements, len(x)))
+        self.strainEnergyPerElement.set(energy)
+
     @override
     def inverted_elements(self) -> int:
         if not self._are_hexahedra:
@@ -245,11 +250,11 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
 
     @override
     def pairs(self) -> Pairs:
-        pairs = super().pairs()
-        if self._hourglass is not None:
-            further = self._hourglass.pairs()
-            pairs = tuple(np.concatenate(both) for both in zip(pairs, further, strict=True))
-        return pairs
+        rows, columns = super().pairs()
+        if self._hourglass is None:
+            return rows, columns
+        further_rows, further_columns = self._hourglass.pairs()
+        return np.concatenate([rows, further_rows]), np.concatenate([columns, further_columns])
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
@@ -298,9 +303,7 @@ class HexahedralTerm(StrainPointTerm):
         super().add_transposed(y, out, by_stiffness)
         for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
             residual = self._residual(np.tile(unit, (len(by_stiffness), 1)))
-            by_stiffness[:, number] += np.einsum(
-                "eai,eai->e", y[self.hourglass.elements], residual
-            )
+            by_stiffness[:, number] += np.einsum("eai,eai->e", y[self.hourglass.elements], residual)
 
     @override
     def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:

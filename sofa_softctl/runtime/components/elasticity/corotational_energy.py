@@ -18,8 +18,10 @@ class _CorotationalState(StrainState):
         kernel.rotate(F, self.rotations)
 
     @override
-    def energy(self) -> float:
-        return kernel.energy(self.F, self.rotations, self.parameters)
+    def energies(self) -> np.ndarray:
+        out = np.empty(len(self.F))
+        kernel.energies(self.F, self.rotations, self.parameters, out)
+        return out
 
     @override
     def stresses(self) -> np.ndarray:

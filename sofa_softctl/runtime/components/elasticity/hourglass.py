@@ -23,9 +23,8 @@ _CHUNK = 4096
 def node_gradients(points: np.ndarray) -> np.ndarray:
     """Return d N_a / d xi at points of the reference element, shape (p, 8, 3)."""
     factors = 1.0 + CORNERS[None] * points[:, None]  # (p, 8, 3)
-    others = np.stack([factors[..., [1, 2]].prod(2), factors[..., [2, 0]].prod(2)], axis=2)
-    others = np.concatenate([others, factors[..., [0, 1]].prod(2)[..., None]], axis=2)
-    return np.asarray(CORNERS / 8.0 * others)
+    products = [factors[..., [(axis + 1) % 3, (axis + 2) % 3]].prod(2) for axis in range(3)]
+    return np.asarray(CORNERS / 8.0 * np.stack(products, axis=2))
 
 
 def mean_gradients(x0: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -57,8 +56,8 @@ class Hourglass:
     Args:
         x0: Positions at rest, shape (n, 3).
         elements: Hexahedra, shape (m, 8).
-        gradients: Their mean gradients, shape (m, 8, 3).
-        volumes: Their volumes, shape (m,).
+        gradients: Mean gradients of the shape functions, shape (m, 8, 3).
+        volumes: Volumes of the elements, shape (m,).
 
     Source: Simo and Rifai, "A class of mixed assumed strain methods and the method of incompatible
         modes", 1990; modes of Taylor, Beresford and Wilson 1976, and volumetric ones after
@@ -108,8 +107,10 @@ class Hourglass:
         enhanced = -np.linalg.solve(total[:, 12:, 12:], total[:, 12:, :12])
         basis = np.concatenate([np.broadcast_to(np.eye(12), enhanced.shape), enhanced], axis=1)
         return np.stack(
-            [np.einsum("esr,est,etu->eru", basis, part, basis, optimize=True)
-             for part in (by_mu, by_lambda)]
+            [
+                np.einsum("esr,est,etu->eru", basis, part, basis, optimize=True)
+                for part in (by_mu, by_lambda)
+            ]
         )
 
     def _strains(self, chunk: np.ndarray) -> np.ndarray:

@@ -22,8 +22,8 @@ class StrainState(ABC):
         self.F, self.parameters = F, np.ascontiguousarray(parameters)
 
     @abstractmethod
-    def energy(self) -> float:
-        """Return the energy W of all points together, zero at rest."""
+    def energies(self) -> np.ndarray:
+        """Return the energy W of each point [energy], shape (p,), zero at rest."""
 
     @abstractmethod
     def stresses(self) -> np.ndarray:
@@ -82,8 +82,10 @@ class _HyperelasticState(StrainState):
         hyperelastic.slopes(F, number, self.parameters, self.slopes)
 
     @override
-    def energy(self) -> float:
-        return hyperelastic.energy(self.F, self.number, self.parameters)
+    def energies(self) -> np.ndarray:
+        out = np.empty(len(self.F))
+        hyperelastic.energies(self.F, self.number, self.parameters, out)
+        return out
 
     @override
     def stresses(self) -> np.ndarray:

@@ -27,7 +27,7 @@ class StrainPointForceField(HyperelasticForceField):
     ParameterSet: Any
     """Data with the parameters of the body, or of each element."""
     points: StrainPoints
-    """Where strains are measured."""
+    """Points at which strains are measured."""
     law: StrainEnergy
     """Strain energy of the material."""
     _state: StrainState
@@ -37,7 +37,7 @@ class StrainPointForceField(HyperelasticForceField):
         """Return the parameters in ParameterSet for each element, shape (m, k).
 
         Raises:
-            SceneError: Their number is that neither of the body nor of its elements.
+            SceneError: There are neither as many as for the body, nor for each element.
         """
         expected, count = self.law.parameter_names, len(self.elements)
         values = self.ParameterSet.get()
@@ -70,6 +70,13 @@ class StrainPointForceField(HyperelasticForceField):
     @override
     def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
         return self.law.rest_moduli(self.parameters)
+
+    @override
+    def parameters_for(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        parameters = self.law.parameters_of(shear, bulk)
+        scale = shear / self.law.rest_moduli(self.parameters)[0]
+        parameters[:, :-1] = self.parameters[:, :-1] * scale[:, None]
+        return parameters
 
     @property
     @override
@@ -111,16 +118,9 @@ class StrainPointForceField(HyperelasticForceField):
         """Compute the stiffness of the initial state."""
         self.deform()
 
-    def gradients(self, u: np.ndarray) -> np.ndarray:
-        """Return the gradient of u, shape (n, 3), at each point, shape (p, 3, 3)."""
-        points = self.points
-        out = np.empty((len(points.first) - 1, 3, 3))
-        kernel.gradients(u, points.first, points.nodes, points.gradients, out)
-        return out
-
     def deform(self) -> None:
         """Evaluate the energy at the state's position."""
-        F = self.gradients(self.state.position.get())
+        F = self.points.gradients_of(self.state.position.get())
         self._state = self.law.at(F, self._point_parameters)
         self._has_tangents = False
 
@@ -139,8 +139,8 @@ class StrainPointForceField(HyperelasticForceField):
 
     def energy(self) -> float:
         """Return the elastic energy at the state's position [energy], zero at rest."""
-        F = self.gradients(self.state.position.get())
-        return self.law.at(F, self._point_parameters).energy()
+        F = self.points.gradients_of(self.state.position.get())
+        return float(self.law.at(F, self._point_parameters).energies().sum())
 
     @override
     def add_force(self, force: np.ndarray) -> None:
@@ -172,6 +172,14 @@ class StrainPointForceField(HyperelasticForceField):
         return StrainPointTerm(self)
 
 
+def element_stresses(points: StrainPoints, state: StrainState) -> np.ndarray:
+    """Return the mean Cauchy stress of each element [pressure], shape (m, 3, 3)."""
+    J = np.linalg.det(state.F)[:, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a flat point
+        stresses = state.stresses() @ state.F.transpose(0, 2, 1) / J
+    return points.sum_in_elements(stresses) / points.volumes[:, None, None]
+
+
 class StrainPointTerm(StepTerm):
     """Term of a StrainPointForceField: dr/dx = -h K - h (h + beta) dK/dw.
 
@@ -186,7 +194,7 @@ class StrainPointTerm(StepTerm):
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         field, self.h, self.c = self.field, h, h * (h + beta)
         self.x, self.w = np.ascontiguousarray(x), np.ascontiguousarray(w)
-        self.F, self.rates = field.gradients(self.x), field.gradients(self.w)
+        self.F, self.rates = (field.points.gradients_of(u) for u in (self.x, self.w))
         self.tangents = np.empty((len(self.F), 9, 9))
         state = field.law.at(self.F, field._point_parameters)
         state.tangents(self.h, self.tangents)
@@ -203,7 +211,7 @@ class StrainPointTerm(StepTerm):
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
         self.add_by_positions(y[None], out[None])  # dr/dx is symmetric
         field = self.field
-        Y = field.gradients(np.ascontiguousarray(y))
+        Y = field.points.gradients_of(y)
         by_point = np.empty((len(Y), self.stiffness_shape[1]))
         for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
             stress = self._stress(np.tile(unit, (len(Y), 1)))

@@ -28,7 +28,11 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
+
+REGIONS_MAX = 64
+"""Most different moduli that count as regions."""
 
 TETRAHEDRON_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
 """Edges of a tetrahedron."""
@@ -53,8 +57,30 @@ class StrainPoints:
     each point, negative where that is taken off again; zero sum for each element."""
 
     @cached_property
-    def _transposed(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+    def _by_element(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         return self.shear.T.tocsr(), self.volume.T.tocsr()
+
+    @cached_property
+    def _fractions(self) -> sparse.csr_array:
+        """Fraction of each point that belongs to each element [-], shape (m, p)."""
+        total = sparse.csr_array(self.shear + self.volume)
+        return sparse.csr_array((sparse.diags_array(1.0 / total.sum(axis=1)) @ total).T)
+
+    @cached_property
+    def volumes(self) -> np.ndarray:
+        """Volume of each element at rest [length^3], shape (m,)."""
+        return np.asarray(self.shear.sum(axis=0))
+
+    def gradients_of(self, u: np.ndarray) -> np.ndarray:
+        """Return the gradient of u, shape (n, 3), at each point, shape (p, 3, 3)."""
+        out = np.empty((len(self.first) - 1, 3, 3))
+        kernel.gradients(np.ascontiguousarray(u), self.first, self.nodes, self.gradients, out)
+        return out
+
+    def sum_in_elements(self, values: np.ndarray) -> np.ndarray:
+        """Return the shares of elements in sums over points, shapes (p, ...) and (m, ...)."""
+        rows = self._fractions @ values.reshape(len(values), -1)
+        return np.asarray(rows).reshape(-1, *values.shape[1:])
 
     def distribute(self, parameters: np.ndarray, moduli: np.ndarray) -> np.ndarray:
         """Return the parameters of points times their volume, shape (p, k).
@@ -76,7 +102,7 @@ class StrainPoints:
             derivatives: Derivatives by parameters of points times their volume, shape (p, k).
             by_moduli: Derivatives of the shear modulus at rest by the parameters, shape (k,).
         """
-        shear, volume = self._transposed
+        shear, volume = self._by_element
         columns = [shear @ column for column in derivatives.T[:-1]]
         total = np.column_stack([*columns, volume @ derivatives[:, -1]])
         if self.stabilisation is not None:
@@ -84,7 +110,9 @@ class StrainPoints:
         return total
 
 
-def element_points(gradients: np.ndarray, elements: np.ndarray, volumes: np.ndarray) -> StrainPoints:
+def element_points(
+    gradients: np.ndarray, elements: np.ndarray, volumes: np.ndarray
+) -> StrainPoints:
     """Return a point in each element, for shear and volume.
 
     Args:
@@ -117,6 +145,44 @@ def smoothed_points(x0: np.ndarray, tetrahedra: np.ndarray, regions: np.ndarray)
     shear = sparse.csr_array(sparse.vstack([of_edge, 0.0 * of_patch]))
     volume = sparse.csr_array(sparse.vstack([0.0 * of_edge, of_patch]))
     return _mean_points(gradients, tetrahedra, shear, volume)
+
+
+def regions_of(parameters: np.ndarray) -> np.ndarray:
+    """Return the number of each element's region: elements of equal parameters, shape (m,).
+
+    Args:
+        parameters: Parameters of elements, shape (m, k). More different ones than REGIONS_MAX are
+            the gradient of a single region.
+    """
+    _, regions = np.unique(parameters, axis=0, return_inverse=True)
+    regions = regions.ravel()
+    return regions if regions.max(initial=0) < REGIONS_MAX else np.zeros_like(regions)
+
+
+def tetrahedral_points(
+    element: str, x0: np.ndarray, tetrahedra: np.ndarray, parameters: np.ndarray
+) -> StrainPoints:
+    """Return the strain points of tetrahedra.
+
+    Args:
+        element: "linear": a point in each; "smoothed": `smoothed_points`; "quadratic":
+            `quadratic_points` of tetrahedra that are split in eight.
+        x0: Positions at rest, shape (n, 3).
+        tetrahedra: Shape (m, 4).
+        parameters: Parameters of each tetrahedron, which define regions, shape (m, k).
+
+    Raises:
+        ValueError: The tetrahedra are not split in eight.
+    """
+    if element == "smoothed":
+        return smoothed_points(x0, tetrahedra, regions_of(parameters))
+    if element == "quadratic":
+        nodes = quadratic_nodes(tetrahedra)
+        if nodes is None:
+            raise ValueError("The tetrahedra are not split in eight.")
+        return quadratic_points(x0, nodes)[0]
+    gradients, volumes = shape_gradients(x0, tetrahedra)
+    return element_points(gradients, tetrahedra, volumes)
 
 
 def _patches(edges: np.ndarray) -> np.ndarray:
@@ -236,7 +302,7 @@ def quadratic_points(x0: np.ndarray, nodes: np.ndarray) -> tuple[StrainPoints, n
     J = np.einsum("eai,paj->epij", x0[nodes], by_xi)
     volumes = np.linalg.det(J) / 6.0
     gradients = np.einsum("paj,epji->epai", by_xi, np.linalg.inv(J))
-    weights = volumes / 4.0
+    weights = np.abs(volumes) / 4.0
     mean = np.einsum("ep,epai->eai", weights, gradients) / weights.sum(axis=1)[:, None, None]
     rows = np.concatenate([gradients, mean[:, None]], axis=1).reshape(-1, 10, 3)
     count = len(nodes)

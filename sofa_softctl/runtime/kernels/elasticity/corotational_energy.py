@@ -29,7 +29,6 @@ from sofa_softctl.runtime.kernels.elasticity.corotational import (
     set_identity,
 )
 
-
 _NEWTON_TOLERANCE = 1e-17
 """Squared change of R in the last iteration; the next would change it by about this much [-]."""
 
@@ -88,14 +87,16 @@ def _trace_of_stretch(R: np.ndarray, F: np.ndarray) -> float:
 
 
 @njit
-def energy(deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarray) -> float:
-    """Return the sum of W over the points.
+def energies(
+    deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarray, out: np.ndarray
+) -> None:
+    """out = W of each point.
 
     Args:
         deformations, rotations: F and R of each point, shape (p, 3, 3).
         parameters: Mu and lambda times volume [energy], shape (p, 2).
+        out: Output, shape (p,).
     """
-    total = 0.0
     for p in range(deformations.shape[0]):
         F, R = deformations[p], rotations[p]
         distance = 0.0
@@ -103,15 +104,14 @@ def energy(deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarr
             for j in range(3):
                 distance += (F[i, j] - R[i, j]) ** 2
         stretch = _trace_of_stretch(R, F) - 3.0
-        total += parameters[p, 0] * distance + 0.5 * parameters[p, 1] * stretch * stretch
-    return total
+        out[p] = parameters[p, 0] * distance + 0.5 * parameters[p, 1] * stretch * stretch
 
 
 @njit
 def stresses(
     deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarray, out: np.ndarray
 ) -> None:
-    """out = P of each point, shape (p, 3, 3); arguments as for `energy`."""
+    """out = P of each point, shape (p, 3, 3); arguments as for `energies`."""
     for p in range(deformations.shape[0]):
         F, R, P = deformations[p], rotations[p], out[p]
         mu2 = 2.0 * parameters[p, 0]
@@ -122,7 +122,7 @@ def stresses(
 
 
 @njit
-def _turning(R: np.ndarray, F: np.ndarray, G: np.ndarray, M: np.ndarray) -> float:
+def _turn_stiffness(R: np.ndarray, F: np.ndarray, G: np.ndarray, M: np.ndarray) -> float:
     """G = tr(S) I - S and M = G^-1, both of no stretch if F is inverted; return tr S."""
     trace = _trace_of_stretch(R, F)
     for i in range(3):
@@ -205,7 +205,7 @@ def tangents(
     """out = factor H of each point.
 
     Args:
-        deformations, rotations, parameters: As for `energy`.
+        deformations, rotations, parameters: As for `energies`.
         factor: Scale [-].
         out: Entries by (i, j) and (k, l) of F, shape (p, 9, 9), symmetric.
     """
@@ -214,7 +214,7 @@ def tangents(
     for p in range(deformations.shape[0]):
         F, R, A = deformations[p], rotations[p], out[p]
         mu, lam = factor * parameters[p, 0], factor * parameters[p, 1]
-        turn = lam * (_turning(R, F, G, M) - 3.0) - 2.0 * mu
+        turn = lam * (_turn_stiffness(R, F, G, M) - 3.0) - 2.0 * mu
         _turn_axes(R, t)
         _combine(M, t, turn, s)
         for i in range(3):
@@ -261,7 +261,7 @@ def add_tangent_rates(
     for p in range(deformations.shape[0]):
         F, R, D, A = deformations[p], rotations[p], rates[p], out[p]
         mu, lam = factor * parameters[p, 0], factor * parameters[p, 1]
-        turn = lam * (_turning(R, F, G, M) - 3.0) - 2.0 * mu
+        turn = lam * (_turn_stiffness(R, F, G, M) - 3.0) - 2.0 * mu
         _rate_of_turn(R, F, D, M, dR, dM)
         _turn_axes(R, t)
         _turn_axes(dR, dt)
