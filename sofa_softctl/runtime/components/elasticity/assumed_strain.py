@@ -28,9 +28,12 @@ from sofa_softctl.runtime.components.elasticity.strain_points import (
 )
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.components.topology.base import linked_topology
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Integers, Reals
 from sofa_softctl.runtime.kernels.elasticity import hourglass as hourglass_kernel
 from sofa_softctl.runtime.kernels.elasticity.hexahedral import signed_sizes
+
+MODULI = ("youngModulus", "poissonRatio", "ParameterSet")
+"""Data of the moduli, changes of which count in the next step."""
 
 
 class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
@@ -50,11 +53,8 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         "Young's modulus; one for all, or one per element (missing entries equal the first).",
         unit="pressure",
         per="element",
-        follows="reinit",
     )
-    poissonRatio = Reals(
-        [0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element", follows="reinit"
-    )
+    poissonRatio = Reals([0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element")
     materialName = Choice(
         "Corotational",
         "Strain energy: Corotational (linear in the rotated frame), StVenantKirchhoff, NeoHookean, "
@@ -67,7 +67,13 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         "Parameters of the material instead of youngModulus and poissonRatio: mu and lambda, c1, "
         "c2 and k of MooneyRivlin, mu and k of ArrudaBoyce; for the body, or for each element.",
         unit="pressure",
-        follows="reinit",
+    )
+    regions = Integers(
+        [],
+        "Region of each element: strains are averaged within regions; by default elements of equal "
+        "moduli at init are one.",
+        per="element",
+        follows="start",
     )
     computeVonMisesStress = Bool(False, "Record stresses and strain energies of elements.")
     vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
@@ -79,6 +85,8 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         follows="start",
     )
 
+    _counters: tuple[int, ...] | None = None
+    """Counters of MODULI when they were read, or None after a restored snapshot."""
     _hourglass: Hourglass | None = None
     """Further energy of hexahedra."""
 
@@ -108,17 +116,13 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
             self.elements, self._filling = find_hexahedra(self)
         else:
             self.elements = self.find_elements()
+        self._prepare_points()
         self.reinit()
 
     def reinit(self) -> None:
         """Read the moduli and the material."""
         self.law = ENERGIES[self.materialName.get()]
-        parameters = self._read_parameters()
-        if self._are_hexahedra:
-            self._prepare_hexahedra()
-        else:
-            self.points = self._tetrahedral_points(parameters)
-        self._use_parameters(parameters)
+        self._use_parameters(self._read_parameters())
         self.check_parameters(self.materialName.get())
         self.deform()
 
@@ -133,10 +137,26 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
             parameters = self.law.parameters_of(shear, bulk)
         return np.ascontiguousarray(parameters * np.reshape(self._filling, (-1, 1)))
 
-    def _tetrahedral_points(self, parameters: np.ndarray) -> StrainPoints:
-        if self.quadratic.get():
-            return self._quadratic_points()
-        return smoothed_points(self.x0, self.elements, regions_of(parameters))
+    def _prepare_points(self) -> None:
+        """Find the strain points; they stay, since the matrix of the system has their pattern."""
+        if self._are_hexahedra:
+            self._prepare_hexahedra()
+        elif self.quadratic.get():
+            self.points = self._quadratic_points()
+        else:
+            self.points = smoothed_points(self.x0, self.elements, self._find_regions())
+
+    def _find_regions(self) -> np.ndarray:
+        """Return the number of each element's region, shape (m,)."""
+        regions, count = self.regions.get(), len(self.elements)
+        if not len(regions):
+            self.law = ENERGIES[self.materialName.get()]
+            return regions_of(self._read_parameters())
+        if len(regions) != count:
+            raise self.fault(
+                f"needs a number for each of {count} elements in 'regions', got {len(regions)}."
+            )
+        return np.asarray(regions)
 
     def _quadratic_points(self) -> StrainPoints:
         nodes = quadratic_nodes(self.elements)
@@ -172,11 +192,21 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
                 "those in the middle of edges to within a quarter of the edge, or mesh again."
             )
 
+    def _data_counters(self) -> tuple[int, ...]:
+        """Return how often each of the Data of the moduli was set."""
+        return tuple(self._data[name].getCounter() for name in MODULI)
+
     @override
     def _use_parameters(self, parameters: np.ndarray) -> None:
         super()._use_parameters(parameters)
+        self._counters = self._data_counters()
         if self._hourglass is not None:
             self._hourglass.set_moduli(*self.lame(parameters))
+
+    @override
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        super().restore(snapshot)
+        self._counters = None  # the Data are restored too, and show these parameters rounded
 
     def lame(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return Lame's mu and lambda at rest of these parameters [pressure], shapes (m,)."""
@@ -187,7 +217,12 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     def show_parameters(self) -> None:
         if len(self.ParameterSet.get()):
             super().show_parameters()
-            return
+        else:
+            self._show_moduli()
+        self._counters = self._data_counters()
+
+    def _show_moduli(self) -> None:
+        """Set youngModulus and poissonRatio to the present ones."""
         shear, bulk = self.law.rest_moduli(self.parameters / np.reshape(self._filling, (-1, 1)))
         young = 9.0 * bulk * shear / (3.0 * bulk + shear)
         poisson = (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear))
@@ -236,9 +271,22 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
 
     @override
     def add_force(self, force: np.ndarray) -> None:
+        counters = self._data_counters()
+        if self._counters not in (None, counters):
+            self.reinit()
+        self._counters = counters
         super().add_force(force)
         if self._hourglass is not None:
             forces = self._hourglass.forces(self.state.position.get())
+            hourglass_kernel.add_forces(self.elements, forces, force)
+
+    @override
+    def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
+        super().add_force_per_modulus(elements, force)
+        if self._hourglass is not None:
+            parameters = self._parameters_per_modulus(elements)
+            stiffness = self._hourglass.combine(*self.lame(parameters))
+            forces = self._hourglass.forces(self.state.position.get(), stiffness)
             hourglass_kernel.add_forces(self.elements, forces, force)
 
     @override

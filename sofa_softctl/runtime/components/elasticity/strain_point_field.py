@@ -91,6 +91,33 @@ class StrainPointForceField(HyperelasticForceField):
         self.show_parameters()
         self.deform()
 
+    @override
+    def moduli(self) -> np.ndarray:
+        shear, bulk = self.rest_moduli()
+        return 9.0 * bulk * shear / (3.0 * bulk + shear)
+
+    @override
+    def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
+        scale = np.reshape(young / self.moduli()[elements], (-1, 1))
+        self.set_parameters(elements, self.parameters[elements] * scale)
+
+    @override
+    def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
+        parameters = self._parameters_per_modulus(elements)
+        state, points = self.law.at(self._state.F, self.distribute(parameters)), self.points
+        stresses = state.stresses()
+        kernel.add_stress(points.first, points.nodes, points.gradients, stresses, -1.0, force)
+
+    def _parameters_per_modulus(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Return the derivative of all parameters by the modulus of some elements, (m, k)."""
+        parameters = np.zeros_like(self.parameters)
+        parameters[elements] = self.parameters[elements] / self.moduli()[elements, None]
+        return parameters
+
+    @override
+    def largest_force_per_modulus(self, elements: np.ndarray | slice) -> float:
+        return float(np.cbrt(self.points.volumes[elements]).max() ** 2)
+
     def show_parameters(self) -> None:
         """Set ParameterSet to the present parameters."""
         parameters = self.parameters
