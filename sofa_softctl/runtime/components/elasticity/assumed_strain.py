@@ -42,7 +42,7 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     A coarse mesh bends as a fine one does, for Poisson's ratios up to 0.499, with the nodes that it
     has. Strains are averaged where the linear elements of SOFA lock: see `strain_points` for
     tetrahedra of 4 and of 10 nodes, and `hourglass` for hexahedra. Averages keep within regions:
-    elements of equal moduli at init. The stiffness is exact.
+    elements of equal moduli at init.
 
     It is not one of SOFA's components: `sofa_softctl.add_elasticity` adds it where it exists, and
     SOFA's elements elsewhere.
@@ -116,15 +116,20 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
             self.elements, self._filling = find_hexahedra(self)
         else:
             self.elements = self.find_elements()
+        self._read_law()
         self._prepare_points()
         self.reinit()
 
     def reinit(self) -> None:
         """Read the moduli and the material."""
-        self.law = ENERGIES[self.materialName.get()]
+        self._read_law()
         self._use_parameters(self._read_parameters())
         self.check_parameters(self.materialName.get())
         self.deform()
+
+    def _read_law(self) -> None:
+        law = ENERGIES[self.materialName.get()]
+        self._use_law(law, has_exact_steps=not self._are_hexahedra)
 
     def _read_parameters(self) -> np.ndarray:
         """Return the parameters of each element, shape (m, k)."""
@@ -150,7 +155,6 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         """Return the number of each element's region, shape (m,)."""
         regions, count = self.regions.get(), len(self.elements)
         if not len(regions):
-            self.law = ENERGIES[self.materialName.get()]
             return regions_of(self._read_parameters())
         if len(regions) != count:
             raise self.fault(
@@ -262,12 +266,15 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     @override
     def deform(self) -> None:
         super().deform()
-        self._bending: np.ndarray | None = None
+        self._bending: tuple[bool, np.ndarray] | None = None
 
     def _hourglass_tangents(self, hourglass: Hourglass) -> np.ndarray:
-        if self._bending is None:
-            self._bending = hourglass.tangents(self.state.position.get())
-        return self._bending
+        """Return the stiffness of bending at the last `deform`, shape (m, 24, 24)."""
+        is_exact = self.exact_tangent
+        if self._bending is None or self._bending[0] != is_exact:
+            x = self.state.position.get()
+            self._bending = is_exact, hourglass.tangents(x, is_exact=is_exact)
+        return self._bending[1]
 
     @override
     def add_force(self, force: np.ndarray) -> None:
@@ -330,25 +337,21 @@ class HexahedralTerm(StrainPointTerm):
     @override
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         super().at(x, w, h, beta)
-        hourglass, fastest = self.hourglass, np.abs(w).max(initial=0.0)
-        self.matrices = self.h * hourglass.tangents(self.x)
-        if fastest > 0.0:  # K is quadratic in x: its central differences are exact
-            length = float(np.cbrt(hourglass.volumes.mean()))
-            step = length / fastest  # [time], so that rounding is that of the positions
-            ahead = hourglass.tangents(self.x + step * self.w)
-            behind = hourglass.tangents(self.x - step * self.w)
-            self.matrices += self.c / (2.0 * step) * (ahead - behind)
+        self.matrices = self.h * self.hourglass.tangents(self.x, is_exact=True)
+        self.matrices += self.c * self.hourglass.tangent_rates(self.x, self.w)
 
     @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
         super().add_by_positions(dx, out)
+        elements = self.hourglass.elements
         for direction, change in zip(dx, out, strict=True):
-            elements = self.hourglass.elements
             hourglass_kernel.add_product(direction, elements, self.matrices, -1.0, change)
 
     @override
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
         super().add_transposed(y, out, by_stiffness)
+        transposed = self.matrices.transpose(0, 2, 1).copy()
+        hourglass_kernel.add_product(y, self.hourglass.elements, transposed, -1.0, out)
         for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
             residual = self._residual(np.tile(unit, (len(by_stiffness), 1)))
             by_stiffness[:, number] += np.einsum("eai,eai->e", y[self.hourglass.elements], residual)
@@ -362,9 +365,5 @@ class HexahedralTerm(StrainPointTerm):
         """Return h f - c K w of each element with these parameters, shape (m, 8, 3)."""
         hourglass = self.hourglass
         stiffness = hourglass.combine(*self.field.lame(parameters))
-        rates = np.einsum(
-            "eij,ej->ei",
-            hourglass.tangents(self.x, stiffness),
-            self.w[hourglass.elements].reshape(-1, 24),
-        )
-        return self.h * hourglass.forces(self.x, stiffness) - self.c * rates.reshape(-1, 8, 3)
+        products = hourglass.products(self.x, self.w, stiffness)
+        return self.h * hourglass.forces(self.x, stiffness) + self.c * products
