@@ -142,6 +142,13 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
             parameters = self.law.parameters_of(shear, bulk)
         return np.ascontiguousarray(parameters * np.reshape(self._filling, (-1, 1)))
 
+    @property
+    def element(self) -> str:
+        """Kind of the elements: smoothed, quadratic or hexahedra; see `points_of`."""
+        if self._are_hexahedra:
+            return "hexahedra"
+        return "quadratic" if self.quadratic.get() else "smoothed"
+
     def _prepare_points(self) -> None:
         """Find the strain points; they stay, since the matrix of the system has their pattern."""
         if self._are_hexahedra:
@@ -178,7 +185,7 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         gradients, determinants = mean_gradients(self.x0, self.elements)
         self._check_jacobians(determinants, self.elements, "hexahedron")
         volumes = np.abs(determinants.sum(axis=1))
-        self.points = element_points(gradients, self.elements, volumes)
+        self.points = element_points(gradients, volumes, self.elements)
         self._hourglass = Hourglass(self.x0, self.elements, gradients, volumes)
 
     def _check_jacobians(self, jacobians: np.ndarray, nodes: np.ndarray, kind: str) -> None:

@@ -28,6 +28,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.components.elasticity.hourglass import mean_gradients
 from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
 
@@ -111,14 +112,14 @@ class StrainPoints:
 
 
 def element_points(
-    gradients: np.ndarray, elements: np.ndarray, volumes: np.ndarray
+    gradients: np.ndarray, volumes: np.ndarray, elements: np.ndarray
 ) -> StrainPoints:
     """Return a point in each element, for shear and volume.
 
     Args:
         gradients: Gradients of shape functions, shape (m, k, 3).
-        elements: Nodes, shape (m, k).
         volumes: Volumes of the elements, shape (m,).
+        elements: Nodes, shape (m, k).
     """
     count = len(elements)
     share = sparse.csr_array(sparse.diags_array(np.abs(volumes)))
@@ -159,30 +160,32 @@ def regions_of(parameters: np.ndarray) -> np.ndarray:
     return regions if regions.max(initial=0) < REGIONS_MAX else np.zeros_like(regions)
 
 
-def tetrahedral_points(
-    element: str, x0: np.ndarray, tetrahedra: np.ndarray, parameters: np.ndarray
+def points_of(
+    element: str, x0: np.ndarray, elements: np.ndarray, parameters: np.ndarray
 ) -> StrainPoints:
-    """Return the strain points of tetrahedra.
+    """Return the strain points of elements.
 
     Args:
-        element: "linear": a point in each; "smoothed": `smoothed_points`; "quadratic":
-            `quadratic_points` of tetrahedra that are split in eight.
+        element: "linear": a point in each tetrahedron; "smoothed": `smoothed_points`; "quadratic":
+            `quadratic_points` of tetrahedra that are split in eight; "hexahedra": a point in each.
         x0: Positions at rest, shape (n, 3).
-        tetrahedra: Shape (m, 4).
-        parameters: Parameters of each tetrahedron, which define regions, shape (m, k).
+        elements: Tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+        parameters: Parameters of each element, which define regions, shape (m, k).
 
     Raises:
         ValueError: The tetrahedra are not split in eight.
     """
     if element == "smoothed":
-        return smoothed_points(x0, tetrahedra, regions_of(parameters))
+        return smoothed_points(x0, elements, regions_of(parameters))
     if element == "quadratic":
-        nodes = quadratic_nodes(tetrahedra)
+        nodes = quadratic_nodes(elements)
         if nodes is None:
             raise ValueError("The tetrahedra are not split in eight.")
         return quadratic_points(x0, nodes)[0]
-    gradients, volumes = shape_gradients(x0, tetrahedra)
-    return element_points(gradients, tetrahedra, volumes)
+    if element == "hexahedra":
+        gradients, determinants = mean_gradients(x0, elements)
+        return element_points(gradients, determinants.sum(axis=1), elements)
+    return element_points(*shape_gradients(x0, elements), elements)
 
 
 def _patches(edges: np.ndarray) -> np.ndarray:

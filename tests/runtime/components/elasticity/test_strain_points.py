@@ -9,7 +9,7 @@ from scipy.linalg import polar
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
-from sofa_softctl.runtime.components.elasticity.strain_points import tetrahedral_points
+from sofa_softctl.runtime.components.elasticity.strain_points import points_of
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
@@ -41,7 +41,7 @@ class Body:
         self.x0, self.elements = np.ascontiguousarray(x0), np.ascontiguousarray(elements)
         self.law = ENERGIES[material]
         parameters = np.tile(MATERIALS[material], (len(elements), 1))
-        self.points = tetrahedral_points(element, self.x0, self.elements, parameters)
+        self.points = points_of(element, self.x0, self.elements, parameters)
         moduli = self.law.rest_moduli(parameters)[0]
         self.parameters = self.points.distribute(parameters, moduli)
         self.stencils = self.points.first, self.points.nodes, self.points.gradients
