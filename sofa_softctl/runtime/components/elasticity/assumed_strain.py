@@ -135,10 +135,10 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
 
     def _tetrahedral_points(self, parameters: np.ndarray) -> StrainPoints:
         if self.quadratic.get():
-            return self._quadratic_points()
+            return self._quadratic_points(parameters)
         return smoothed_points(self.x0, self.elements, regions_of(parameters))
 
-    def _quadratic_points(self) -> StrainPoints:
+    def _quadratic_points(self, parameters: np.ndarray) -> StrainPoints:
         nodes = quadratic_nodes(self.elements)
         if nodes is None:
             raise self.fault(
@@ -146,7 +146,8 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
                 "of 10-node ones, in groups of eight. Make such a mesh with `softctl mesh "
                 "quadratic`, or set quadratic=False."
             )
-        points, volumes = quadratic_points(self.x0, nodes)
+        regions = regions_of(parameters.reshape(len(nodes), -1))
+        points, volumes = quadratic_points(self.x0, nodes, regions)
         self._check_jacobians(volumes, nodes, "10-node tetrahedron")
         return points
 
