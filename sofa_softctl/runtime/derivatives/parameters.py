@@ -210,12 +210,11 @@ class RestModulus:
 
     def set(self, value: float) -> None:
         """Change it in the scene."""
-        self.field.set_parameters(self.elements, value * self._units())
+        self.field.set_moduli(self.elements, value)
 
     def values(self) -> np.ndarray:
-        """Return 9 K G / (3 K + G) in all elements of the field, shape (m,)."""
-        shear, bulk = self.field.rest_moduli()
-        return 9.0 * bulk * shear / (3.0 * bulk + shear)
+        """Return the parameter in all elements of the field, shape (m,)."""
+        return self.field.moduli()
 
     def allowed(self, value: float) -> bool:
         """Return True if a step can be made with this value."""
@@ -292,7 +291,7 @@ class RestPoissonRatio:
 
     def set(self, value: float) -> None:
         """Change it in the scene."""
-        young = self._young()
+        young = self.field.moduli()
         shear, bulk = 0.5 * young / (1.0 + value), young / (3.0 * (1.0 - 2.0 * value))
         self.field.set_parameters(slice(None), self.field.parameters_for(shear, bulk))
 
@@ -302,7 +301,7 @@ class RestPoissonRatio:
 
     def change(self) -> np.ndarray:
         """Return the derivative of the parameters of all elements, shape (m, k)."""
-        young, nu = self._young(), self.get()
+        young, nu = self.field.moduli(), self.get()
         shear = -0.5 * young / (1.0 + nu) ** 2
         return self.field.parameters_for(shear, 2.0 / 3.0 * young / (1.0 - 2.0 * nu) ** 2)
 
@@ -313,11 +312,6 @@ class RestPoissonRatio:
     def collect(self, sums: ParameterDerivatives) -> float:
         """Return the derivative by this parameter."""
         return float(np.vdot(sums.stiffness[id(self.field)], self.change()))
-
-    def _young(self) -> np.ndarray:
-        """Return 9 K G / (3 K + G) of each element [pressure], shape (m,)."""
-        shear, bulk = self.field.rest_moduli()
-        return 9.0 * bulk * shear / (3.0 * bulk + shear)
 
 
 class TotalMass:

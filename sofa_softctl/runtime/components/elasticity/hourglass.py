@@ -145,24 +145,52 @@ class Hourglass:
 
     def energies(self, x: np.ndarray) -> np.ndarray:
         """Return the energy of each element at positions x, shape (m,)."""
-        out = np.empty(len(self.elements))
-        kernel.energies(x, *self._geometry(), self.stiffness, out)
-        return out
+        strains = 0.5 * self._rates(x, x)
+        return 0.5 * np.einsum("ei,ei->e", strains, self._tensions(strains))
 
     def forces(self, x: np.ndarray, stiffness: np.ndarray | None = None) -> np.ndarray:
-        """Return the forces on the nodes of each element, shape (m, 8, 3)."""
+        """Return the forces on the nodes of each element, shape (m, 8, 3).
+
+        Args:
+            x: Positions, shape (n, 3).
+            stiffness: H of each element, by default the present one, shape (m, 12, 12).
+        """
+        return self._forces(x, self._tensions(0.5 * self._rates(x, x), stiffness))
+
+    def products(self, x: np.ndarray, w: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+        """Return -K w on the nodes of each element, K its positive stiffness, shape (m, 8, 3)."""
+        return self._forces(x, self._tensions(self._rates(x, w), stiffness))
+
+    def tangents(self, x: np.ndarray, *, is_exact: bool) -> np.ndarray:
+        """Return -df/dx of each element, or its part that is positive, shape (m, 24, 24)."""
+        if is_exact:
+            return self._tangents(x, x, self._tensions(0.5 * self._rates(x, x)))
+        return self._tangents(x, x, np.zeros((len(self.elements), 12)))
+
+    def tangent_rates(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Return the derivative of K w by x, K the positive stiffness, shape (m, 24, 24)."""
+        return self._tangents(x, w, self._tensions(self._rates(x, w)))
+
+    def _rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return how the strains Q change at x along v, shape (m, 12)."""
+        out = np.empty((len(self.elements), 12))
+        kernel.rates(x, v, *self._geometry(), out)
+        return out
+
+    def _tensions(self, strains: np.ndarray, stiffness: np.ndarray | None = None) -> np.ndarray:
+        """Return H Q of each element, shape (m, 12)."""
+        H = self.stiffness if stiffness is None else stiffness
+        return np.einsum("eij,ej->ei", H, strains)
+
+    def _forces(self, x: np.ndarray, tensions: np.ndarray) -> np.ndarray:
         out = np.empty((len(self.elements), 8, 3))
-        kernel.forces(x, *self._geometry(), self._or_present(stiffness), out)
+        kernel.forces(x, *self._geometry(), tensions, out)
         return out
 
-    def tangents(self, x: np.ndarray, stiffness: np.ndarray | None = None) -> np.ndarray:
-        """Return -df/dx of each element, shape (m, 24, 24)."""
+    def _tangents(self, x: np.ndarray, y: np.ndarray, tensions: np.ndarray) -> np.ndarray:
         out = np.empty((len(self.elements), 24, 24))
-        kernel.stiffness(x, *self._geometry(), self._or_present(stiffness), out)
+        kernel.tangents(x, y, *self._geometry(), self.stiffness, tensions, out)
         return out
-
-    def _or_present(self, stiffness: np.ndarray | None) -> np.ndarray:
-        return self.stiffness if stiffness is None else stiffness
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the node pairs in the order of `kernel.add_matrix`."""

@@ -17,12 +17,10 @@ from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 
 
 class StrainPointForceField(HyperelasticForceField):
-    """Forces of a strain energy at strain points; the stiffness is their exact derivative.
+    """Forces of a strain energy at strain points.
 
     A subclass sets `elements`, `x0`, `points` and `law`, then `parameters`.
     """
-
-    exact_tangent = True
 
     ParameterSet: Any
     """Data with the parameters of the body, or of each element."""
@@ -83,6 +81,12 @@ class StrainPointForceField(HyperelasticForceField):
     def parameter_names(self) -> tuple[str, ...]:
         return self.law.parameter_names
 
+    def _use_law(self, law: StrainEnergy, *, has_exact_steps: bool = True) -> None:
+        """Take another strain energy, whose steps are exact unless more is added to it."""
+        if self.__dict__.get("law") is not law:
+            self.law = law
+            self.exact_tangent = law.has_exact_steps and has_exact_steps
+
     def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
         """Set the parameters of some elements, shown by ParameterSet."""
         parameters = self.parameters.copy()
@@ -90,6 +94,33 @@ class StrainPointForceField(HyperelasticForceField):
         self._use_parameters(parameters)
         self.show_parameters()
         self.deform()
+
+    @override
+    def moduli(self) -> np.ndarray:
+        shear, bulk = self.rest_moduli()
+        return 9.0 * bulk * shear / (3.0 * bulk + shear)
+
+    @override
+    def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
+        scale = np.reshape(young / self.moduli()[elements], (-1, 1))
+        self.set_parameters(elements, self.parameters[elements] * scale)
+
+    @override
+    def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
+        parameters = self._parameters_per_modulus(elements)
+        state, points = self.law.at(self._state.F, self.distribute(parameters)), self.points
+        stresses = state.stresses()
+        kernel.add_stress(points.first, points.nodes, points.gradients, stresses, -1.0, force)
+
+    def _parameters_per_modulus(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Return the derivative of all parameters by the modulus of some elements, (m, k)."""
+        parameters = np.zeros_like(self.parameters)
+        parameters[elements] = self.parameters[elements] / self.moduli()[elements, None]
+        return parameters
+
+    @override
+    def largest_force_per_modulus(self, elements: np.ndarray | slice) -> float:
+        return float(np.cbrt(self.points.volumes[elements]).max() ** 2)
 
     def show_parameters(self) -> None:
         """Set ParameterSet to the present parameters."""
@@ -122,20 +153,21 @@ class StrainPointForceField(HyperelasticForceField):
         """Evaluate the energy at the state's position."""
         F = self.points.gradients_of(self.state.position.get())
         self._state = self.law.at(F, self._point_parameters)
-        self._has_tangents = False
+        self._tangents_are_exact = None
 
     def _tangents(self) -> np.ndarray:
-        """Return d2W/dF2 of each point at the last `deform`, shape (p, 9, 9)."""
-        if not self._has_tangents:
+        """Return the tangents of the points at the last `deform`, shape (p, 9, 9)."""
+        if self._tangents_are_exact != self.exact_tangent:
             count = len(self.points.first) - 1
             if len(self._tangent_memory) != count:
                 self._tangent_memory = np.empty((count, 9, 9))
-            self._state.tangents(1.0, self._tangent_memory)
-            self._has_tangents = True
+            self._state.tangents(1.0, self._tangent_memory, is_exact=self.exact_tangent)
+            self._tangents_are_exact = self.exact_tangent
         return self._tangent_memory
 
     _tangent_memory = np.empty((0, 9, 9))
-    _has_tangents = False
+    _tangents_are_exact: bool | None = None
+    """Kind of the tangents in memory, or None if they are of other positions."""
 
     def energy(self) -> float:
         """Return the elastic energy at the state's position [energy], zero at rest."""
@@ -181,7 +213,7 @@ def element_stresses(points: StrainPoints, state: StrainState) -> np.ndarray:
 
 
 class StrainPointTerm(StepTerm):
-    """Term of a StrainPointForceField: dr/dx = -h K - h (h + beta) dK/dw.
+    """Term of a StrainPointForceField: dr/dx = h df/dx - h (h + beta) d(K w)/dx.
 
     The stiffnesses are the parameters of the energy in each element, in which r is linear.
     """
@@ -197,19 +229,24 @@ class StrainPointTerm(StepTerm):
         self.F, self.rates = (field.points.gradients_of(u) for u in (self.x, self.w))
         self.tangents = np.empty((len(self.F), 9, 9))
         state = field.law.at(self.F, field._point_parameters)
-        state.tangents(self.h, self.tangents)
+        state.tangents(self.h, self.tangents, is_exact=True)
         state.add_tangent_rates(self.rates, self.c, self.tangents)
 
     @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
-        points = self.field.points
         for direction, change in zip(dx, out, strict=True):
-            stencils = (points.first, points.nodes, points.gradients)
-            kernel.add_product(direction, *stencils, self.tangents, -1.0, change)
+            self._take_off(direction, self.tangents, change)
+
+    def _take_off(self, u: np.ndarray, tangents: np.ndarray, out: np.ndarray) -> None:
+        """Subtract from out what tangents make of the gradient of u, both of shape (n, 3)."""
+        points = self.field.points
+        stencils = (points.first, points.nodes, points.gradients)
+        kernel.add_product(u, *stencils, tangents, -1.0, out)
 
     @override
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
-        self.add_by_positions(y[None], out[None])  # dr/dx is symmetric
+        y = np.ascontiguousarray(y)
+        self._take_off(y, self.tangents.transpose(0, 2, 1).copy(), out)
         field = self.field
         Y = field.points.gradients_of(y)
         by_point = np.empty((len(Y), self.stiffness_shape[1]))
@@ -229,6 +266,6 @@ class StrainPointTerm(StepTerm):
         """Return h P + c H[dF/dt] with these parameters of points, shape (p, 3, 3)."""
         state = self.field.law.at(self.F, parameters)
         tangents = np.empty((len(self.F), 9, 9))
-        state.tangents(self.c, tangents)
+        state.tangents(self.c, tangents, is_exact=False)
         rates = np.einsum("pij,pj->pi", tangents, self.rates.reshape(-1, 9))
         return self.h * state.stresses() + rates.reshape(-1, 3, 3)

@@ -70,7 +70,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, StrainPoint
                 f"does not support materialName '{name}'. It knows "
                 f"{', '.join(map(repr, HYPERELASTIC_ENERGIES))}."
             )
-        self.law = HYPERELASTIC_ENERGIES[name]
+        self._use_law(HYPERELASTIC_ENERGIES[name])
         self._use_parameters(self.read_parameters(name))
         self.check_parameters(name)
         self.deform()

@@ -51,7 +51,7 @@ class Body:
 
     def tangents(self, x):
         tangents = np.empty((len(self.parameters), 9, 9))
-        self.at(x).tangents(1.0, tangents)
+        self.at(x).tangents(1.0, tangents, is_exact=True)
         return tangents
 
     def energy(self, x):
