@@ -177,7 +177,7 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
                 "of 10-node ones, in groups of eight. Make such a mesh with `softctl mesh "
                 "quadratic`, or set quadratic=False."
             )
-        points, volumes = quadratic_points(self.x0, nodes)
+        points, volumes = quadratic_points(self.x0, nodes, self._find_regions()[::8])
         self._check_jacobians(volumes, nodes, "10-node tetrahedron")
         return points
 

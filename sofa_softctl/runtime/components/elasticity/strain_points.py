@@ -10,9 +10,11 @@ can hardly change (volume locking). These points average strains so that both di
   solids", 2009, and its form in three dimensions, Cazes and Meschke 2013, for the shear; de Souza
   Neto, Pires, Owen, "F-bar-based linear triangles and tetrahedra for finite strain analysis of
   nearly incompressible solids", 2005, for disjoint patches.
-- 10-node tetrahedra: shear at four Gauss points, the mean change of volume of the element. Source:
-  Simo, Taylor, Pister, "Variational and projection methods for the volume constraint in finite
-  deformation elasto-plasticity", 1985.
+- 10-node tetrahedra: shear at four Gauss points, the mean change of volume of two elements with a
+  common face. With the mean of each element, whose faces have no node inside, pressure would
+  alternate between neighbours. Source: Simo, Taylor, Pister, "Variational and projection methods
+  for the volume constraint in finite deformation elasto-plasticity", 1985; Boffi, Brezzi, Fortin,
+  "Mixed finite element methods and applications", 2013, chapter 8, for faces without a node.
 - 8-node hexahedra: the mean strain; `hourglass` adds what bends. Source: Flanagan and Belytschko,
   "A uniform strain hexahedron and quadrilateral with orthogonal hourglass control", 1981.
 
@@ -37,6 +39,8 @@ REGIONS_MAX = 64
 
 TETRAHEDRON_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
 """Edges of a tetrahedron."""
+_FACES = np.array([(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)])
+"""Faces of a tetrahedron."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +140,7 @@ def smoothed_points(x0: np.ndarray, tetrahedra: np.ndarray, regions: np.ndarray)
     """
     gradients, signed = shape_gradients(x0, tetrahedra)
     volumes, count = np.abs(signed), len(tetrahedra)
-    ends = np.sort(tetrahedra[:, TETRAHEDRON_EDGES], axis=2).reshape(-1, 2)
-    keys = np.column_stack([ends, np.repeat(regions, 6)])
-    _, edges = np.unique(keys, axis=0, return_inverse=True)
-    edges = edges.reshape(count, 6)
+    edges = _numbers(tetrahedra[:, TETRAHEDRON_EDGES], regions)
     patches = _patches(edges)
     of_edge = _shares(edges.ravel(), np.repeat(np.arange(count), 6), np.repeat(volumes / 6.0, 6))
     of_patch = _shares(patches, np.arange(count), volumes)
@@ -181,22 +182,36 @@ def points_of(
         nodes = quadratic_nodes(elements)
         if nodes is None:
             raise ValueError("The tetrahedra are not split in eight.")
-        return quadratic_points(x0, nodes)[0]
+        return quadratic_points(x0, nodes, regions_of(parameters)[::8])[0]
     if element == "hexahedra":
         gradients, determinants = mean_gradients(x0, elements)
         return element_points(gradients, determinants.sum(axis=1), elements)
     return element_points(*shape_gradients(x0, elements), elements)
 
 
-def _patches(edges: np.ndarray) -> np.ndarray:
-    """Return the patch of each tetrahedron: rings around edges, the largest first, shape (m,).
+def _numbers(sides: np.ndarray, regions: np.ndarray) -> np.ndarray:
+    """Return numbers of edges or faces, the same for equal nodes and regions, shape (m, s).
 
     Args:
-        edges: Edges of each tetrahedron, shape (m, 6).
+        sides: Nodes of the s edges or faces of each tetrahedron, shape (m, s, k).
+        regions: Number of each tetrahedron's region, shape (m,).
     """
-    order = np.argsort(edges.ravel(), kind="stable") // 6
-    rings = np.split(order, np.cumsum(np.bincount(edges.ravel()))[:-1])
-    patches = np.full(len(edges), -1)
+    count, per_element, size = sides.shape
+    nodes = np.sort(sides, axis=2).reshape(-1, size)
+    keys = np.column_stack([nodes, np.repeat(regions, per_element)])
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(count, per_element)
+
+
+def _patches(sides: np.ndarray) -> np.ndarray:
+    """Return the patch of each tetrahedron: those around a side, most first, shape (m,).
+
+    Args:
+        sides: Numbers of the edges of each tetrahedron, for rings around edges, or of its faces,
+            for pairs, shape (m, s).
+    """
+    order = np.argsort(sides.ravel(), kind="stable") // sides.shape[1]
+    rings = np.split(order, np.cumsum(np.bincount(sides.ravel()))[:-1])
+    patches = np.full(len(sides), -1)
     count = 0
     queue = [(-len(ring), number) for number, ring in enumerate(rings)]
     heapq.heapify(queue)
@@ -284,12 +299,15 @@ def quadratic_nodes(tetrahedra: np.ndarray) -> np.ndarray | None:
     return nodes if is_split and is_inside else None
 
 
-def quadratic_points(x0: np.ndarray, nodes: np.ndarray) -> tuple[StrainPoints, np.ndarray]:
-    """Return the points of 10-node tetrahedra: shear at Gauss points, the mean change of volume.
+def quadratic_points(
+    x0: np.ndarray, nodes: np.ndarray, regions: np.ndarray
+) -> tuple[StrainPoints, np.ndarray]:
+    """Return the points of 10-node tetrahedra: shear at Gauss points, volume in pairs.
 
     Args:
         x0: Positions at rest, shape (n, 3).
         nodes: From `quadratic_nodes`, shape (m, 10).
+        regions: Number of each tetrahedron's region, shape (m,).
 
     Returns:
         Points, whose elements are the eight parts of each tetrahedron, and det(dX / dL) / 6 at the
@@ -306,19 +324,26 @@ def quadratic_points(x0: np.ndarray, nodes: np.ndarray) -> tuple[StrainPoints, n
     volumes = np.linalg.det(J) / 6.0
     gradients = np.einsum("paj,epji->epai", by_xi, np.linalg.inv(J))
     weights = np.abs(volumes) / 4.0
-    mean = np.einsum("ep,epai->eai", weights, gradients) / weights.sum(axis=1)[:, None, None]
-    rows = np.concatenate([gradients, mean[:, None]], axis=1).reshape(-1, 10, 3)
-    count = len(nodes)
-    parts = np.arange(8 * count)
-    at_points = np.arange(5 * count).reshape(count, 5)
-    shape = (5 * count, 8 * count)
-    point = np.repeat(at_points[:, :4], 8, axis=1)
-    part = np.tile(parts.reshape(count, 8), 4)
-    shear = (np.repeat(weights / 8.0, 8, axis=1).ravel(), (point.ravel(), part.ravel()))
-    means = np.repeat(weights.sum(axis=1) / 8.0, 8), (np.repeat(at_points[:, 4], 8), parts)
-    by_shear, by_volume = (sparse.csr_array(part, shape=shape) for part in (shear, means))
-    stabilisation = sparse.csr_array(FLUCTUATION_RATIO * (by_shear - by_volume))
+    sizes, count = weights.sum(axis=1), len(nodes)
+    patches = 4 * count + _patches(_numbers(nodes[:, _FACES], regions))  # after Gauss points
+    of_point = np.bincount(patches, sizes)[patches]
+    mean = np.einsum("ep,epai->eai", weights, gradients) / of_point[:, None, None]
+    at_gauss = np.arange(4 * count).reshape(count, 4)
+    parts = np.arange(8 * count).reshape(count, 8)
+    shape = (int(patches.max(initial=-1)) + 1, 8 * count)
+    shear, volume = (
+        sparse.csr_array((np.repeat(part / 8.0, 8), (np.repeat(points, 8), columns)), shape=shape)
+        for part, points, columns in (
+            (weights.ravel(), at_gauss.ravel(), np.repeat(parts, 4, axis=0).ravel()),
+            (sizes, patches, parts.ravel()),
+        )
+    )
     points = _points(
-        np.arange(5 * count), rows, np.repeat(nodes, 5, axis=0), by_shear, by_volume, stabilisation
+        np.append(at_gauss, patches),
+        np.concatenate([gradients.reshape(-1, 10, 3), mean]),
+        np.concatenate([np.repeat(nodes, 4, axis=0), nodes]),
+        shear,
+        volume,
+        sparse.csr_array(FLUCTUATION_RATIO * (shear - volume)),
     )
     return points, volumes
