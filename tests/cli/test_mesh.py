@@ -82,13 +82,17 @@ def test_info_says_what_the_eighths_are_of(softctl, files, monkeypatch):
 
 def test_info_counts_middle_nodes_that_are_far_and_elements_that_fold(softctl, files):
     ten = meshio.read(files / "ten.vtk")
-    ten.points[ten.cells[0].data[0, 4]] += 0.45 * np.diff(ten.points[ten.cells[0].data[0, :2]], 1, 0)[0]
+    ten.points[ten.cells[0].data[0, 4]] += (
+        0.45 * np.diff(ten.points[ten.cells[0].data[0, :2]], 1, 0)[0]
+    )
     meshio.write(files / "far.vtk", ten, file_format="vtk42")
     status, out, _ = softctl("info", files / "far.vtk", "--json")
     numbers = json.loads(out)
     assert status == 1 and numbers["quadratic"]["far_nodes"] == 1
     assert numbers["quadratic"]["offset_max"] == pytest.approx(0.45)
-    assert any("more than a quarter of the edge from its middle" in f["text"] for f in numbers["findings"])
+    assert any(
+        "more than a quarter of the edge from its middle" in f["text"] for f in numbers["findings"]
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.mesh.checks import FLAT_VOLUME_RATIO
+from sofa_softctl.runtime.mesh.checks import FLAT_VOLUME_RATIO, signed_volumes
 from sofa_softctl.runtime.mesh.mesh import TETRAHEDRON_EDGES
 
 QUADRATURE = np.full((4, 4), (5.0 - np.sqrt(5.0)) / 20.0) + np.eye(4) / np.sqrt(5.0)
@@ -78,14 +78,14 @@ def describe_far_middles(x: np.ndarray, nodes: np.ndarray) -> str:
 
 
 def are_folded(x: np.ndarray, nodes: np.ndarray, jacobians: np.ndarray) -> np.ndarray:
-    """Return True for flat elements, and where the Jacobian changes sign within, shape (m,).
+    """Return True for flat elements, and those that are inside out at a point, shape (m,).
 
     Args:
         x: Positions [length], shape (n, 3).
-        nodes: Nodes of the elements, shape (m, k).
+        nodes: Nodes of 10-node tetrahedra or hexahedra, shape (m, 10) or (m, 8).
         jacobians: Determinants at their integration points, shape (m, p).
     """
-    sign = np.sign(jacobians.sum(axis=1, keepdims=True))
+    sign = _orientations(x, nodes, jacobians)[:, None]
     spans = np.ptp(x[nodes], axis=1).max(axis=1, keepdims=True)
     return np.asarray((jacobians * sign <= FLAT_VOLUME_RATIO * spans**3).any(axis=1))
 
@@ -101,13 +101,24 @@ def describe_folds(x: np.ndarray, nodes: np.ndarray, jacobians: np.ndarray, kind
     if not is_folded.any():
         return ""
     element = int(is_folded.argmax())
-    volume = jacobians[element].sum()
-    point = int((jacobians[element] * np.sign(volume)).argmin())
+    sign = int(_orientations(x, nodes[[element]], jacobians[[element]])[0])
+    point = int((jacobians[element] * sign).argmin())
+    expected = {1: "positive", -1: "negative"}.get(sign, "other than 0")
     nodes_to_move = "the nodes in the middle of its edges" if nodes.shape[1] == 10 else "its nodes"
     center = np.round(x[nodes[element]].mean(axis=0), 6).tolist()
     return (
         f"has {int(is_folded.sum())} of {len(nodes)} elements that are folded or flat, first "
         f"{kind} {element} near {center}, of nodes {nodes[element].tolist()}: its Jacobian is "
-        f"{jacobians[element, point]:g} at integration point {point}, {volume:g} in the sum. Move "
-        f"{nodes_to_move}, or mesh again."
+        f"{jacobians[element, point]:g} at integration point {point}, where it must be {expected}. "
+        f"Move {nodes_to_move}, or mesh again."
     )
+
+
+def _orientations(x: np.ndarray, nodes: np.ndarray, jacobians: np.ndarray) -> np.ndarray:
+    """Return the sign that the Jacobians of each element should have, 0 if it is flat, shape (m,).
+
+    It is that of the volume: of a 10-node tetrahedron by its corners, whose order decides.
+    """
+    is_tetrahedron = nodes.shape[1] == 10
+    volumes = signed_volumes(x, nodes[:, :4]) if is_tetrahedron else jacobians.sum(axis=1)
+    return np.asarray(np.sign(volumes))

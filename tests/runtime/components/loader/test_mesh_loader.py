@@ -318,7 +318,7 @@ TEN_NODES = (
     "0 0 0  2 0 0  0 2 0  0 0 2  1 0 0  1 1 0  0 1 0  0 0 1  1 0 1  0 1 1\n"
     "CELLS 1 11\n10 0 1 2 3 4 5 6 7 8 9\nCELL_TYPES 1\n24\n"
 )
-"""A tetrahedron with the edges of length 2 along the axes, and a node in the middle of each edge."""
+"""A tetrahedron with edges of length 2 along the axes, and a node in the middle of each edge."""
 GMSH_TEN_NODES = (
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n10\n1 0 0 0\n2 2 0 0\n3 0 2 0\n4 0 0 2\n"
     "5 1 0 0\n6 1 1 0\n7 0 1 0\n8 0 0 1\n9 0 1 1\n10 1 0 1\n$EndNodes\n$Elements\n1\n"
