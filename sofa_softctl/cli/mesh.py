@@ -74,6 +74,8 @@ def quadratic(
     linear = read_mesh(source)
     require_tetrahedra(linear, source)
     check_tetrahedra(linear, source)
+    if onto is not None and (linear.middles >= 0).any():
+        raise UsageError(f"--onto moves new nodes, and the tetrahedra in '{source}' have 10 already.")
     surface = None if onto is None else read_mesh(onto)
     lines = []
     try:

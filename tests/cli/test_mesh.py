@@ -105,6 +105,7 @@ def test_info_counts_middle_nodes_that_are_far_and_elements_that_fold(softctl, f
         (("surface.vtk", "out.vtk"), "expected tetrahedra, got 1 triangles."),
         (("cube.vtk", "out.vtk"), "Only tetrahedra can be split in eight; the mesh has 1 hexa"),
         (("far.vtk", "out.vtk"), "far.vtk: The mesh has 1 nodes of 10-node tetrahedra that are"),
+        (("ten.vtk", "out.vtk", "--onto", "ten.vtk"), "--onto moves new nodes, and the tetrah"),
         (("finger.vtk", "out.vtk", "--onto", "line.vtk"), "no triangles with an area"),
         (("finger.vtk", "out.vtk", "--onto", "absent.stl"), "there is no such mesh file."),
     ],
