@@ -236,7 +236,7 @@ def quadratic_points(x0: np.ndarray, nodes: np.ndarray) -> tuple[StrainPoints, n
     J = np.einsum("eai,paj->epij", x0[nodes], by_xi)
     volumes = np.linalg.det(J) / 6.0
     gradients = np.einsum("paj,epji->epai", by_xi, np.linalg.inv(J))
-    weights = volumes / 4.0
+    weights = np.abs(volumes) / 4.0  # elements may be wound either way
     mean = np.einsum("ep,epai->eai", weights, gradients) / weights.sum(axis=1)[:, None, None]
     rows = np.concatenate([gradients, mean[:, None]], axis=1).reshape(-1, 10, 3)
     count = len(nodes)

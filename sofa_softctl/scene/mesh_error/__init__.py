@@ -1,0 +1,1 @@
+"""How much stiffer a scene's meshes make its bodies than their material is."""
