@@ -20,6 +20,7 @@ from sofa_softctl.runtime.mesh.checks import signed_volumes
 from sofa_softctl.runtime.simulation.simulation import loop_of
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
 from sofa_softctl.scene.mesh_error.elements import LOCKING, NOT_LOCKING, Elements
+from sofa_softctl.scene.mesh_error.result import WEIGHT
 
 POISSON_RATIO_MAX = 0.4999
 """Largest Poisson's ratio of an estimate: above, changes of volume are only rounding [-]."""
@@ -165,7 +166,7 @@ def _weight(
             force = np.zeros_like(mass.state.force.get())
             mass.add_gravity(force, mass.getContext().gravity.get())
             total = total + (jacobian.T @ force.ravel()).reshape(-1, 3)
-    return {"its weight": total} if np.any(total) else {}
+    return {WEIGHT: total} if np.any(total) else {}
 
 
 def _pulls(
