@@ -1,1 +1,1 @@
-"""How much stiffer a scene's meshes make its bodies than their material is."""
+"""Excess stiffness of a scene's bodies by their meshes."""

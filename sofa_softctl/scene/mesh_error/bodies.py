@@ -65,7 +65,7 @@ def elastic_bodies(root: Any) -> Iterator[tuple[str, ElasticBody | str]]:
 
 def _element_of(field: Any) -> str:
     """Return the class of a force field's element, of LOCKING or NOT_LOCKING, or ""."""
-    kind = field.getClassName()
+    kind = str(field.getClassName())
     if kind == NOT_LOCKING:
         return kind
     if kind.endswith(LOCKING[8]):
@@ -164,7 +164,8 @@ def _weight(
         jacobian = carried.get(id(mass.state))
         if jacobian is not None:
             force = np.zeros_like(mass.state.force.get())
-            mass.add_gravity(force, mass.getContext().gravity.get())
+            node: Any = mass.getContext()
+            mass.add_gravity(force, node.gravity.get())
             total = total + (jacobian.T @ force.ravel()).reshape(-1, 3)
     return {WEIGHT: total} if np.any(total) else {}
 
@@ -196,7 +197,7 @@ def _direction(actuator: Any, moved: np.ndarray) -> np.ndarray:
         np.copyto(data.get(), present + moved)
         data.touch()
         _, nodes, directions = actuator.build()
-        force = np.zeros_like(present)
+        force: np.ndarray = np.zeros_like(present)
         np.add.at(force, nodes, directions)
     finally:
         np.copyto(data.get(), present)

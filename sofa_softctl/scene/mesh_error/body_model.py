@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -58,16 +59,15 @@ class BodyModel:
 
     def density(self, force: np.ndarray) -> np.ndarray:
         """Return the density of forces on nodes, shape (n, 3)."""
-        is_used = self.volumes > 0.0
-        return np.where(is_used, 1.0, 0.0)[:, None] * force / np.where(
-            is_used, self.volumes, 1.0
-        )[:, None]
+        volumes = self.volumes[:, None]
+        density: np.ndarray = np.divide(force, volumes, np.zeros_like(force), where=volumes > 0.0)
+        return density
 
     def with_elements(self, parts: Sequence[Elements]) -> BodyModel:
         """Return the same body with other elements of the same cells."""
         return BodyModel(parts, self.motion, self.support, self.free)
 
-    def refined(self, parts: Sequence[Elements], weights: sparse.csr_array) -> BodyModel:
+    def with_refinement(self, parts: Sequence[Elements], weights: sparse.csr_array) -> BodyModel:
         """Return the same body with refined elements.
 
         Args:
@@ -78,8 +78,8 @@ class BodyModel:
         by_coordinate = sparse.csr_array(sparse.kron(weights[count:], np.eye(3)))
         moves_alone = by_coordinate @ (~self._is_slaved()).astype(float) > 0.0
         follows = sparse.diags_array((~moves_alone).astype(float)) @ by_coordinate
-        own = sparse.diags_array(moves_alone.astype(float))
-        motion = sparse.block_array([[self.motion, None], [follows @ self.motion, own]])
+        moving = sparse.diags_array(moves_alone.astype(float))
+        motion = sparse.block_array([[self.motion, None], [follows @ self.motion, moving]])
         motion = sparse.csr_array(motion)
         motion.eliminate_zeros()
         support = self.support.copy()
@@ -145,14 +145,14 @@ class BodyModel:
         """Return True for coordinates that are fixed, or follow others, shape (3 n,)."""
         starts, columns = self.motion.indptr, self.motion.indices
         count = np.bincount(columns, minlength=self.motion.shape[1])
-        is_slaved = np.diff(starts) != 1
+        is_slaved: np.ndarray = np.diff(starts) != 1
         single = np.flatnonzero(~is_slaved)
         is_slaved[single] = count[columns[starts[single]]] > 1
         return is_slaved
 
     def _factorise(self) -> Callable[[np.ndarray], np.ndarray] | None:
         """Return the function of forces that solves for displacements, shapes (3 n, p)."""
-        stiffness = sum((part.stiffness() for part in self.parts), start=self.support)
+        stiffness: Any = sum((part.stiffness() for part in self.parts), start=self.support)
         if self.free.shape[1]:
             ratio = np.median(stiffness.diagonal()) / np.median(self.inertia.diagonal())
             stiffness = stiffness + FREE_STIFFNESS * ratio * self.inertia

@@ -59,11 +59,12 @@ class Elements:
         node = Node("body")
         topology, cells = _TOPOLOGIES[self.cells.shape[1]]
         node.addObject(topology, position=self.x, **{cells: self.cells})
-        node.addObject("MechanicalObject", position=self.x)
+        state = node.addObject("MechanicalObject", position=self.x)
         moduli = {"youngModulus": self.young, "poissonRatio": self.poisson}
         options = {"quadratic": self.quadratic} if self.kind == NOT_LOCKING else {}
         field = node.addObject(self.kind, **moduli, **options)
-        node.init()
+        for component in (state, field):  # the topology would seek edges and faces
+            component.init()
         return sparse.csr_array(field.assemble_csr(1.0))
 
     def without_locking(self) -> Elements:

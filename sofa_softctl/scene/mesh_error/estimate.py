@@ -33,7 +33,7 @@ from sofa_softctl.scene.mesh_error.result import (
 
 REFINED_NODES_MAX = 50_000
 """Nodes of a refined mesh up to which it is solved: twenty seconds, and 3 GB."""
-QUICK_NODES_MAX = 1_500
+QUICK_NODES_MAX = 1_200
 """Nodes of all bodies up to which the estimate after a run is made: one second."""
 GROWTH = 6.0
 """Nodes of a refined mesh by those before [-]."""
@@ -82,38 +82,38 @@ def estimate(path: str, body: ElasticBody, *, quick: bool = False) -> MeshEstima
     """
     first = body.parts[0]
     cells = sum(len(part.cells) for part in body.parts)
-    error = MeshEstimate(path, first.kind, len(first.x), cells, first.edge_length)
+    result = MeshEstimate(path, first.kind, len(first.x), cells, first.edge_length)
     model = BodyModel(body.parts, body.motion, body.support)
     loads = _loads(model, body)
-    own = model.compliances(list(loads.values()))
-    if own is None:
-        return replace(error, reason="its stiffness at rest is not positive")
-    levels = list(_refinements(model, list(loads.values()), 1 if quick else 2))
-    known = [c for refined, densities in levels if (c := refined.compliances(densities)) is not None]
-    if not known:
-        return replace(error, reason=f"{len(first.x)} nodes are too many to be refined")
-    limit = known[-1] + (known[-1] - known[0]) / (2.0**RICHARDSON_ORDER - 1.0)
-    numbers: dict[str, np.ndarray] = {"excess": limit / own - 1.0}
-    if len(known) > 1:
-        numbers["difference"] = np.abs(known[1] / known[0] - 1.0)
+    densities = list(loads.values())
+    present = model.compliances(densities)
+    if present is None:
+        return replace(result, reason="its stiffness at rest is not positive")
+    refinements = list(_refinements(model, densities, 1 if quick else 2))
+    solved = [c for fine, on_fine in refinements if (c := fine.compliances(on_fine)) is not None]
+    if not solved:
+        return replace(result, reason=f"{len(first.x)} nodes are too many to be refined")
+    limit = solved[-1] + (solved[-1] - solved[0]) / (2.0**RICHARDSON_ORDER - 1.0)
+    excess = limit / present - 1.0
+    columns = {"excess": excess}
+    if len(solved) == 2:
+        columns["difference"] = np.abs(solved[1] / solved[0] - 1.0)
     length = None
     if not quick:
-        is_locking = any(part.kind != NOT_LOCKING for part in body.parts)
-        same = model.with_elements([part.without_locking() for part in body.parts])
-        if is_locking and (c := same.compliances(list(loads.values()))) is not None:
-            numbers["without_locking"] = limit / c - 1.0
+        if any(part.kind != NOT_LOCKING for part in body.parts):
+            unlocked = model.with_elements([part.without_locking() for part in body.parts])
+            if (compliances := unlocked.compliances(densities)) is not None:
+                columns["without_locking"] = limit / compliances - 1.0
         if first.cells.shape[1] == 4 and not first.quadratic:
-            numbers["quadratic"] = limit / known[0] - 1.0
-        halves = _own_compliances(body, *levels[0])
-        if halves is not None:
-            length = _length_for_aim(first.edge_length, limit / own - 1.0, limit / halves - 1.0)
-    rows = [dict(zip(numbers, row, strict=True)) for row in np.stack(list(numbers.values()), 1)]
-    estimates = [LoadEstimate(name, **row) for name, row in zip(loads, _floats(rows), strict=True)]
-    return replace(error, loads=estimates, edge_length_for_aim=length)
-
-
-def _floats(rows: list[dict[str, Any]]) -> list[dict[str, float]]:
-    return [{name: float(value) for name, value in row.items()} for row in rows]
+            columns["quadratic"] = limit / solved[0] - 1.0
+        halved = _with_present_elements(refinements[0][0], body).compliances(refinements[0][1])
+        if halved is not None:
+            length = _length_for_aim(first.edge_length, excess, limit / halved - 1.0)
+    estimates = [
+        LoadEstimate(load, **{name: float(values[k]) for name, values in columns.items()})
+        for k, load in enumerate(loads)
+    ]
+    return replace(result, loads=estimates, edge_length_for_aim=length)
 
 
 def _loads(model: BodyModel, body: ElasticBody) -> dict[str, np.ndarray]:
@@ -137,19 +137,16 @@ def _refinements(
             return
         refinement = refine(model.parts)
         densities = [refinement.weights @ density for density in densities]
-        model = model.refined(refinement.parts, refinement.weights)
+        model = model.with_refinement(refinement.parts, refinement.weights)
         yield model, list(densities)
 
 
-def _own_compliances(
-    body: ElasticBody, refined: BodyModel, densities: Sequence[np.ndarray]
-) -> np.ndarray | None:
-    """Return the compliances of a body's present elements on the refined mesh."""
-    parts = [
-        replace(part, kind=own.kind, quadratic=own.quadratic)
-        for part, own in zip(refined.parts, body.parts, strict=True)
-    ]
-    return refined.with_elements(parts).compliances(densities)
+def _with_present_elements(fine: BodyModel, body: ElasticBody) -> BodyModel:
+    """Return a refined body with the kinds of elements that it has at present."""
+    parts = zip(fine.parts, body.parts, strict=True)
+    return fine.with_elements(
+        [replace(part, kind=coarse.kind, quadratic=coarse.quadratic) for part, coarse in parts]
+    )
 
 
 def _length_for_aim(length: float, excess: np.ndarray, halved: np.ndarray) -> float | None:

@@ -44,7 +44,7 @@ class LoadEstimate:
 
 @dataclass(frozen=True)
 class MeshEstimate:
-    """How much stiffer a body is than its material, by its mesh."""
+    """Excess of a body's stiffness by its mesh."""
 
     body: str
     """Path of the body's state."""
@@ -61,7 +61,7 @@ class MeshEstimate:
     """Mean edge length of the present element that leaves 15 % under each load [length]; None: not
     estimated, or it is reached."""
     reason: str = ""
-    """Why there is no estimate; empty: there is one."""
+    """Reason why there is no estimate, or ""."""
 
     @property
     def worst(self) -> LoadEstimate | None:

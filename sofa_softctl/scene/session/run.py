@@ -51,7 +51,7 @@ class RunSummary:
     displacements: dict[str, Displacement] = field(default_factory=dict)
     """Displacement of each body and tip over the run, by the path of its state."""
     mesh_estimates: list[MeshEstimate] = field(default_factory=list)
-    """How much stiffer than its material its mesh makes each body; empty: not estimated."""
+    """Excess of each body's stiffness by its mesh; empty: not estimated. See `scene.mesh_error`."""
     units: dict[str, str] = field(default_factory=dict)
     """Unit of each of `units.QUANTITIES`, or its name if the scene declares no units."""
     interrupted: bool = False
