@@ -24,6 +24,9 @@ from sofa_softctl.scene.mesh_error.result import WEIGHT
 
 POISSON_RATIO_MAX = 0.4999
 """Largest Poisson's ratio of an estimate: above, changes of volume are only rounding [-]."""
+SUPPORT_RATIO_MAX = 100.0
+"""Stiffness of springs on a node by that of an element, above which they hold it as a clamp: on
+finer meshes they hold the nodes between such nodes, too [-]."""
 _MEASURES = ("cableLength", "cavityVolume")
 """Outputs of actuators that computing their directions changes."""
 
@@ -37,7 +40,7 @@ class ElasticBody:
     parts: list[Elements]
     """Elements of each of its force fields, all of tetrahedra or all of hexahedra."""
     motion: sparse.csr_array
-    """Derivative of its nodes by what can move, columns of fixed ones zero, shape (3 n, 3 k)."""
+    """Derivative of its nodes by what can move, zero where they are fixed, shape (3 n, 3 k)."""
     support: sparse.csr_array
     """Stiffness of springs and skins on its nodes [force/length], shape (3 n, 3 n)."""
     loads: dict[str, np.ndarray]
@@ -79,6 +82,8 @@ def _reason(system: MechanicalSystem, fields: list[Any]) -> str:
     state = fields[0].state
     if len({field.elements.shape[1] for field in fields}) > 1:
         return "it mixes tetrahedra and hexahedra"
+    if not any(_elements(field).young.max() > 0.0 for field in fields):
+        return "its elements have no stiffness"
     mappings = mappings_above(state, system)
     if not all(mapping.has_constant_weights for mapping in mappings) and _has_moved(state):
         return "some of its nodes turn with rigid bodies, which have moved"
@@ -98,11 +103,15 @@ def _body(root: Any, system: MechanicalSystem, path: str, fields: list[Any]) -> 
         for other in system.all_states
         if (jacobian := _jacobian(other, state, system)) is not None
     }
+    parts = [_elements(field) for field in fields]
+    support = _support(system, state, carried)
+    stiffness = max(float(part.young.max()) * part.edge_length for part in parts)
+    is_held = support.diagonal() > SUPPORT_RATIO_MAX * stiffness
     return ElasticBody(
         path,
-        [_elements(field) for field in fields],
-        sparse.csr_array(motion @ moves),
-        _support(system, state, carried),
+        parts,
+        sparse.csr_array(sparse.diags_array((~is_held).astype(float)) @ motion @ moves),
+        support,
         {**_weight(system, carried), **_pulls(root, state, carried, fields[0].x0)},
     )
 

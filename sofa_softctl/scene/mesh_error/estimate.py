@@ -33,8 +33,9 @@ from sofa_softctl.scene.mesh_error.result import (
 
 REFINED_NODES_MAX = 50_000
 """Nodes of a refined mesh up to which it is solved: twenty seconds, and 3 GB."""
-QUICK_NODES_MAX = 1_200
-"""Nodes of all bodies up to which the estimate after a run is made: one second."""
+QUICK_TETRAHEDRA_MAX = 4_000
+"""Tetrahedra of all bodies up to which the estimate after a run is made: a second, and less than
+100 steps; a hexahedron counts as six."""
 GROWTH = 6.0
 """Nodes of a refined mesh by those before [-]."""
 RICHARDSON_ORDER = 1.6
@@ -52,17 +53,22 @@ def mesh_errors(root: Any, *, quick: bool = False) -> list[MeshEstimate]:
         quick: Refine once, compare nothing else, and leave out large scenes.
     """
     bodies = list(elastic_bodies(root))
-    nodes = sum(len(body.parts[0].x) for _, body in bodies if isinstance(body, ElasticBody))
-    errors = []
-    for path, body in bodies:
-        if isinstance(body, str):
-            errors.append(MeshEstimate(path, reason=body))
-        elif quick and nodes > QUICK_NODES_MAX:
-            reason = f"{nodes} nodes take long; `softctl mesh error` estimates it"
-            errors.append(MeshEstimate(path, reason=reason))
-        else:
-            errors.append(_estimate_or_reason(path, body, quick))
-    return errors
+    count = sum(_count_tetrahedra(body) for _, body in bodies if isinstance(body, ElasticBody))
+    too_many = f"{count} tetrahedra take long; `softctl mesh error` estimates it"
+    is_large = quick and count > QUICK_TETRAHEDRA_MAX
+    return [
+        MeshEstimate(path, reason=body if isinstance(body, str) else too_many)
+        if is_large or isinstance(body, str)
+        else _estimate_or_reason(path, body, quick)
+        for path, body in bodies
+    ]
+
+
+def _count_tetrahedra(body: ElasticBody) -> int:
+    return sum(
+        part.cells.size // 4 if part.cells.shape[1] == 4 else 6 * len(part.cells)
+        for part in body.parts
+    )
 
 
 def _estimate_or_reason(path: str, body: ElasticBody, quick: bool) -> MeshEstimate:
