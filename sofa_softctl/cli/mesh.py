@@ -23,7 +23,7 @@ ON_SURFACE = 0.05
 """Distance from the surface over the edge [-]: fTetWild leaves nodes a thousandth of the body off,
 which is a few per cent of its edges."""
 
-mesh_app = typer.Typer(help="Meshes of bodies that bend as they should.", no_args_is_help=True)
+mesh_app = typer.Typer(help="Meshes of soft bodies.", no_args_is_help=True)
 app.add_typer(mesh_app, name="mesh")
 
 
