@@ -37,8 +37,9 @@ from sofa_softctl.runtime.mesh.mesh import TETRAHEDRON_EDGES
 from sofa_softctl.runtime.mesh.quadratic import quadratic_jacobians, shape_derivatives
 from sofa_softctl.runtime.mesh.split import quadratic_nodes
 
-REGIONS_MAX = 64
-"""Most different moduli that count as regions."""
+REGION_JUMP = 1.2
+"""Ratio of two successive values of a parameter, in order of size, from which on they belong to
+different materials [-]. Smaller steps are a gradient, across which averages do no harm."""
 
 _FACES = np.array([(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)])
 """Faces of a tetrahedron."""
@@ -151,15 +152,17 @@ def smoothed_points(x0: np.ndarray, tetrahedra: np.ndarray, regions: np.ndarray)
 
 
 def regions_of(parameters: np.ndarray) -> np.ndarray:
-    """Return the number of each element's region: elements of equal parameters, shape (m,).
+    """Return the number of each element's region, whose moduli have no jump, shape (m,).
 
     Args:
-        parameters: Parameters of elements, shape (m, k). More different ones than REGIONS_MAX are
-            the gradient of a single region.
+        parameters: Parameters of elements, shape (m, k).
     """
-    _, regions = np.unique(parameters, axis=0, return_inverse=True)
-    regions = regions.ravel()
-    return regions if regions.max(initial=0) < REGIONS_MAX else np.zeros_like(regions)
+    clusters = np.zeros(parameters.shape, dtype=np.int64)
+    for values, cluster in zip(np.abs(parameters.T), clusters.T, strict=True):
+        order = np.argsort(values)
+        ascending = values[order]
+        cluster[order[1:]] = np.cumsum(ascending[1:] > REGION_JUMP * ascending[:-1])
+    return np.unique(clusters, axis=0, return_inverse=True)[1].ravel()
 
 
 def points_of(
