@@ -13,7 +13,7 @@ SCENE = """
         print("a line of the scene")
         return scene_of(*beam(1, shape=shape), kind)(root)
 """
-LINE = "'/body/dofs' is at least 91 % too stiff under its weight, by its mesh: see `softctl mesh error`"
+LINE = "'/body/dofs' is at least 91 % too stiff under its weight, by its mesh: see `softctl mesh"
 
 
 @pytest.fixture

@@ -99,8 +99,8 @@ def test_the_advised_edge_length_leaves_the_aim():
 
 
 def test_a_free_body_has_the_excess_of_its_softest_motion():
-    """The compliance under the inertia of a mode is phi M phi / omega^2, with omega^2 = 4.73^4 E I /
-    (rho A L^4) of a free beam; shear and rotary inertia take 7 % of it."""
+    """The compliance under the inertia of a mode is phi M phi / omega^2. For a free beam omega^2 =
+    4.73^4 E I / (rho A L^4), of which shear and rotary inertia take 7 %."""
     session = session_of(*beam(1), held=False)
     _, body = next(elastic_bodies(session.root))
     model = BodyModel(body.parts, body.motion, body.support)
