@@ -8,7 +8,7 @@ c that of the continuum.
 c comes from meshes with edges of half and a quarter of the length and elements that do not lock,
 10-node tetrahedra or hexahedra with enhanced strains: by Richardson, c = c_2 + (c_2 - c_1) /
 (2^p - 1). Elements that do not lock on the same mesh are no measure: where walls and necks are one
-element thick they are too stiff themselves, by 95 % in `scenes/trunk.py`.
+element thick they are too stiff themselves, by 45 % in `scenes/trunk.py`.
 """
 
 from __future__ import annotations
