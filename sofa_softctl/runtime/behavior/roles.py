@@ -92,12 +92,28 @@ class ContactDetection(Component):
 
 
 class SolidForceField(ForceField):
-    """Elasticity of tetrahedra with parameters for each of them."""
+    """Elasticity of tetrahedra or hexahedra with parameters for each of them."""
 
     x0: np.ndarray
     """Positions at rest [length], shape (n, 3)."""
     elements: np.ndarray
-    """Nodes of the tetrahedra, shape (m, 4)."""
+    """Nodes of the elements, shape (m, 4) or (m, 8)."""
+
+    def moduli(self) -> np.ndarray:
+        """Return the present Young's modulus of each element [pressure], shape (m,)."""
+        raise NotImplementedError
+
+    def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
+        """Change Young's modulus [pressure] of some elements immediately."""
+        raise NotImplementedError
+
+    def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
+        """Add df/dE of some elements at the positions of the last `add_force`."""
+        raise NotImplementedError
+
+    def largest_force_per_modulus(self, elements: np.ndarray | slice) -> float:
+        """Return about the largest force on a node of some elements for E = 1 and a strain of 1."""
+        raise NotImplementedError
 
 
 class ElasticForceField(SolidForceField):
@@ -111,14 +127,6 @@ class ElasticForceField(SolidForceField):
     """Present V lambda and V mu of each tetrahedron [pressure length^3], shape (m, 2)."""
     unit_stiffness: np.ndarray
     """The same for E = 1, shape (m, 2)."""
-
-    def moduli(self) -> np.ndarray:
-        """Return the present Young's modulus of each element [pressure], shape (m,)."""
-        raise NotImplementedError
-
-    def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
-        """Change Young's modulus [pressure] of some elements immediately."""
-        raise NotImplementedError
 
     def poisson_ratio(self) -> float:
         """Return Poisson's ratio of all elements."""
@@ -149,6 +157,13 @@ class HyperelasticForceField(SolidForceField):
 
     def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
         """Return shear and bulk modulus at rest [pressure] for small strains, shape (m,)."""
+        raise NotImplementedError
+
+    def parameters_for(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        """Return parameters with other moduli at rest [pressure], shape (m, k); linear in them.
+
+        The ratios of those parameters that resist shear stay.
+        """
         raise NotImplementedError
 
 

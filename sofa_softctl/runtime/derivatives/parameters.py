@@ -210,12 +210,11 @@ class RestModulus:
 
     def set(self, value: float) -> None:
         """Change it in the scene."""
-        self.field.set_parameters(self.elements, value * self._units())
+        self.field.set_moduli(self.elements, value)
 
     def values(self) -> np.ndarray:
-        """Return 9 K G / (3 K + G) in all elements of the field, shape (m,)."""
-        shear, bulk = self.field.rest_moduli()
-        return 9.0 * bulk * shear / (3.0 * bulk + shear)
+        """Return the parameter in all elements of the field, shape (m,)."""
+        return self.field.moduli()
 
     def allowed(self, value: float) -> bool:
         """Return True if a step can be made with this value."""
@@ -273,6 +272,46 @@ class PoissonRatio:
     def collect(self, sums: ParameterDerivatives) -> float:
         """Return the derivative by this parameter."""
         return float(np.vdot(sums.stiffness[id(self.elastic)], self.change()))
+
+
+class RestPoissonRatio:
+    """Poisson's ratio at rest of a strain energy in all elements; Young's modulus stays.
+
+    Args:
+        field: Field of the elements.
+    """
+
+    def __init__(self, field: HyperelasticForceField) -> None:
+        self.field = field
+
+    def get(self) -> float:
+        """Return the present value in the scene, that of the first element."""
+        shear, bulk = (float(modulus[0]) for modulus in self.field.rest_moduli())
+        return (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear))
+
+    def set(self, value: float) -> None:
+        """Change it in the scene."""
+        young = self.field.moduli()
+        shear, bulk = 0.5 * young / (1.0 + value), young / (3.0 * (1.0 - 2.0 * value))
+        self.field.set_parameters(slice(None), self.field.parameters_for(shear, bulk))
+
+    def allowed(self, value: float) -> bool:
+        """Return True if a step can be made with this value."""
+        return 0.0 <= value < 0.5
+
+    def change(self) -> np.ndarray:
+        """Return the derivative of the parameters of all elements, shape (m, k)."""
+        young, nu = self.field.moduli(), self.get()
+        shear = -0.5 * young / (1.0 + nu) ** 2
+        return self.field.parameters_for(shear, 2.0 / 3.0 * young / (1.0 - 2.0 * nu) ** 2)
+
+    def residual(self, step: StepResidual) -> np.ndarray:
+        """Return dr/d(parameter) for the last `set_step`, shape (n, 3)."""
+        return step.by_stiffness(self.field, self.change())
+
+    def collect(self, sums: ParameterDerivatives) -> float:
+        """Return the derivative by this parameter."""
+        return float(np.vdot(sums.stiffness[id(self.field)], self.change()))
 
 
 class TotalMass:

@@ -16,6 +16,8 @@ from sofa_softctl.scene.graph.nodes import nodes_of, path_of
 
 CONTACTS_MAX = 64
 """Number of contacts per step in a channel; missing ones are zeros."""
+STRESSED = ("AssumedStrainFEMForceField", "TetrahedronFEMForceField")
+"""Force fields whose stresses are recorded if they compute them."""
 _UNIT_IN_HELP = re.compile(r"\[([A-Za-z%][^\[\],]*)\]\.?$")
 """Quantity or unit at the end of a help, such as [length] or [N m]."""
 
@@ -104,10 +106,13 @@ def channels_of(root: Any) -> list[DataChannel]:
                 )
                 growth = "Growth of the volume"
                 channels.append(_channel(component, "volumeGrowth", "volume", growth))
-            elif kind == "TetrahedronFEMForceField" and int(component.computeVonMisesStress.value):
+            elif kind in STRESSED and int(component.computeVonMisesStress.value):
                 for name, item in (("vonMisesPerElement", "element"), ("vonMisesPerNode", "node")):
                     help = f"Von Mises stress of each {item}"
                     channels.append(_channel(component, name, "pressure", help))
+                if component.findData("strainEnergyPerElement"):
+                    help = "Strain energy of each element"
+                    channels.append(_channel(component, "strainEnergyPerElement", "energy", help))
     return channels
 
 

@@ -22,6 +22,7 @@ ROOT = ("time", "dt", "gravity", "nbComputedSteps")
 STATE = ("position", "velocity", "rest_position")
 """Transferred Data of independent states."""
 CHANGING = {
+    "AssumedStrainFEMForceField": ("youngModulus", "poissonRatio", "ParameterSet"),
     "CableConstraint": ("value",),
     "JointConstraint": ("value",),
     "PositionConstraint": ("value",),

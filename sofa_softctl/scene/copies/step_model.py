@@ -31,6 +31,7 @@ from sofa_softctl.runtime.derivatives.parameters import (
     RayleighStiffness,
     Region,
     RestModulus,
+    RestPoissonRatio,
     StepParameter,
     StepResidual,
     TotalMass,
@@ -199,12 +200,7 @@ class StepModel:
     def poisson_ratio(self, *, path: str | None = None) -> StepParameter:
         """Return Poisson's ratio of a force field."""
         field = self._pick(self.solids, path, "elastic force field")
-        if not isinstance(field, ElasticForceField):
-            raise IdentificationError(
-                f"{field.describe()} has no Poisson's ratio: identify a parameter of "
-                f"its material, one of {', '.join(field.parameter_names)}."
-            )
-        return PoissonRatio(field)
+        return (PoissonRatio if isinstance(field, ElasticForceField) else RestPoissonRatio)(field)
 
     def total_mass(self, *, path: str | None = None) -> StepParameter:
         """Return the total mass of a mass component."""

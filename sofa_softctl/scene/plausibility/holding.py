@@ -19,7 +19,7 @@ HOLDS_NOTHING = re.compile(
     r"|Mass|ROI|Exporter|Monitor|(?<!Multi)Mapping|ConstraintCorrection|VisualModel|VisualStyle|Solver)"
     r"|TetrahedronFEMForceField|FastTetrahedralCorotationalForceField"
     r"|TetrahedronHyperelasticityFEMForceField|TetrahedralCorotationalFEMForceField"
-    r"|HexahedronFEMForceField"
+    r"|HexahedronFEMForceField|AssumedStrainFEMForceField"
 )
 """Classes of components that leave a body free to fall."""
 LINKS = ("mstate", "mstate1", "mstate2", "object1", "object2", "input", "input1", "input2")

@@ -1,4 +1,4 @@
-"""Laws of elasticity of a body's tetrahedra, for stresses of recorded positions."""
+"""Laws of elasticity of a body's elements, for stresses of recorded positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.kernels.elasticity import corotational, hyperelastic
+from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
+from sofa_softctl.runtime.components.elasticity.strain_point_field import element_stresses
+from sofa_softctl.runtime.components.elasticity.strain_points import points_of
+from sofa_softctl.runtime.kernels.elasticity import corotational
 from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
 _METHODS = {
@@ -27,28 +30,21 @@ _LINEAR = (
     "TetrahedralCorotationalFEMForceField",
     "TetrahedronFEMForceField",
 )
-_ENERGIES = {
-    "ArrudaBoyce": hyperelastic.ARRUDA_BOYCE,
-    "StVenantKirchhoff": hyperelastic.ST_VENANT_KIRCHHOFF,
-    "NeoHookean": hyperelastic.NEO_HOOKEAN,
-    "StableNeoHookean": hyperelastic.STABLE_NEO_HOOKEAN,
-    "MooneyRivlin": hyperelastic.MOONEY_RIVLIN,
-}
 
 
 class Material(ABC):
     """A law of elasticity."""
 
     @abstractmethod
-    def von_mises(
-        self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
-    ) -> np.ndarray:
-        """Return the von Mises stress of each tetrahedron [pressure], shape (m,).
+    def cell_values(
+        self, positions: np.ndarray, rest: np.ndarray, cells: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return von_mises and strain_energy, per volume at rest [pressure], shapes (m,).
 
         Args:
             positions: Positions [length], shape (n, 3).
             rest: Rest positions [length], shape (n, 3).
-            tetrahedra: Vertex numbers, shape (m, 4).
+            cells: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
         """
 
     @abstractmethod
@@ -68,11 +64,11 @@ class Corotational(Material):
     """Poisson's ratio of each tetrahedron, or one for all [-], shape (m,) or (1,)."""
 
     @override
-    def von_mises(
-        self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
-    ) -> np.ndarray:
+    def cell_values(
+        self, positions: np.ndarray, rest: np.ndarray, cells: np.ndarray
+    ) -> dict[str, np.ndarray]:
         x, x0 = (np.ascontiguousarray(values, dtype=float) for values in (positions, rest))
-        elements, method = np.ascontiguousarray(tetrahedra, dtype=np.int64), _METHODS[self.method]
+        elements, method = np.ascontiguousarray(cells, dtype=np.int64), _METHODS[self.method]
         gradients, _ = corotational.shape_gradients(x0, elements)
         frames, rotations = np.empty((2, len(elements), 3, 3))
         corotational.rest_frames(x0, elements, method, frames)
@@ -84,40 +80,54 @@ class Corotational(Material):
             np.broadcast_to(values, len(elements)) for values in (self.young, self.poisson)
         )
         lame = np.stack([nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), 0.5 / (1.0 + nu)], axis=1)
-        return stresses.von_mises(stresses.linear_stress(strain, young[:, None] * lame))
+        stress = stresses.linear_stress(strain, young[:, None] * lame)
+        energy = 0.5 * np.einsum("eij,eij->e", stress, strain)
+        return {"von_mises": stresses.von_mises(stress), "strain_energy": energy}
 
     @override
     def arrays(self) -> dict[str, np.ndarray]:
         return {"method": np.array(self.method), "young": self.young, "poisson": self.poisson}
 
 
-@dataclass(frozen=True)
 class Hyperelastic(Material):
-    """Hyperelastic law given by a strain energy; stresses are Cauchy's."""
+    """Strain energy of elements, without that of bending of hexahedra; stresses are Cauchy's.
 
-    energy: str
-    """Name of the law in TetrahedronHyperelasticityFEMForceField."""
-    parameters: np.ndarray
-    """ParameterSet of the body, shape (k,), or of each tetrahedron, shape (m k,) [pressure]."""
+    Args:
+        energy: Name of the energy, a materialName of AssumedStrainFEMForceField.
+        parameters: Parameters of the energy [pressure], for the body, shape (k,), or for each
+            element, shape (m k,).
+        element: Kind of the elements, such as smoothed; see `points_of`.
+    """
+
+    def __init__(self, energy: str, parameters: np.ndarray, element: str = "linear") -> None:
+        self.energy, self.parameters, self.element = energy, parameters, element
+        self._mesh: tuple[np.ndarray, np.ndarray] | None = None
 
     @override
-    def von_mises(
-        self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
-    ) -> np.ndarray:
-        x, x0 = (np.ascontiguousarray(values, dtype=float) for values in (positions, rest))
-        elements = np.ascontiguousarray(tetrahedra, dtype=np.int64)
-        gradients, _ = corotational.shape_gradients(x0, elements)
-        count = len(elements)
-        F, slopes = np.empty((count, 3, 3)), np.empty((count, hyperelastic.SLOPES))
-        law, unit = _ENERGIES[self.energy], np.ones(count)
-        width = 3 if law == hyperelastic.MOONEY_RIVLIN else 2
-        parameters = np.broadcast_to(self.parameters.reshape(-1, width), (count, width)).copy()
-        hyperelastic.deform(x, elements, gradients, unit, law, parameters, F, slopes)
-        return stresses.von_mises(stresses.hyperelastic_stress(F, slopes))
+    def cell_values(
+        self, positions: np.ndarray, rest: np.ndarray, cells: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        law = ENERGIES[self.energy]
+        width = len(law.parameter_names)
+        parameters = np.broadcast_to(self.parameters.reshape(-1, width), (len(cells), width))
+        if self._mesh is None or self._mesh[0] is not rest or self._mesh[1] is not cells:
+            self._points = points_of(self.element, rest, cells, parameters)
+            self._mesh = rest, cells
+        points = self._points
+        at_points = points.distribute(parameters, law.rest_moduli(parameters)[0])
+        state = law.at(points.gradients_of(positions), at_points)
+        return {
+            "von_mises": stresses.von_mises(element_stresses(points, state)),
+            "strain_energy": points.sum_in_elements(state.energies()) / points.volumes,
+        }
 
     @override
     def arrays(self) -> dict[str, np.ndarray]:
-        return {"energy": np.array(self.energy), "parameters": self.parameters}
+        return {
+            "energy": np.array(self.energy),
+            "parameters": self.parameters,
+            "element": np.array(self.element),
+        }
 
 
 def material_of(node: Any, count: int) -> Material | None:
@@ -134,7 +144,11 @@ def material_of(node: Any, count: int) -> Material | None:
         if kind == "TetrahedronHyperelasticityFEMForceField":
             energy = str(component.materialName.value)
             parameters = np.array(component.ParameterSet.value, dtype=float)
-            return Hyperelastic(energy, parameters) if energy in _ENERGIES else None
+            return Hyperelastic(energy, parameters) if energy in ENERGIES else None
+        if kind == "AssumedStrainFEMForceField":
+            parameters, element = component.parameters, component.element
+            shown = parameters.ravel() if np.ptp(parameters, axis=0).any() else parameters[0]
+            return Hyperelastic(str(component.materialName.value), shown, element)
     return None
 
 
@@ -142,8 +156,9 @@ def material_from(arrays: Mapping[str, np.ndarray]) -> Material | None:
     """Return the law whose `arrays` are among some arrays, or None."""
     if "method" in arrays and str(arrays["method"]) in _METHODS:
         return Corotational(str(arrays["method"]), arrays["young"], arrays["poisson"])
-    if "energy" in arrays and str(arrays["energy"]) in _ENERGIES:
-        return Hyperelastic(str(arrays["energy"]), arrays["parameters"])
+    if "energy" in arrays and str(arrays["energy"]) in ENERGIES:
+        element = str(arrays.get("element", "linear"))  # recordings of old versions have none
+        return Hyperelastic(str(arrays["energy"]), arrays["parameters"], element)
     return None
 
 

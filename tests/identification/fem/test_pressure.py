@@ -14,7 +14,6 @@ from sofa_softctl.identification.fem import (
     Marker,
     PressureDrive,
     material_parameter,
-    poisson_ratio,
     young_modulus,
 )
 from sofa_softctl.identification.model.recording import Recording
@@ -161,11 +160,6 @@ def test_units_are_those_of_the_scene(problem, tmp_path):
             {"parameters": (material_parameter("nu", 1.0),)},
             IdentificationError,
             "has no parameter 'nu'. Its material has: mu, lambda",
-        ),
-        (
-            {"parameters": (poisson_ratio(),)},
-            IdentificationError,
-            "has no Poisson's ratio: identify a parameter of its material, one of mu",
         ),
         (
             {"parameters": (young_modulus("all", 400.0), material_parameter("mu", 150.0))},

@@ -1,4 +1,4 @@
-"""Steps of bodies that do not lock: derivatives by positions and by parameters of their materials."""
+"""Steps of bodies that do not lock: derivatives by positions and by parameters."""
 
 import numpy as np
 import pytest

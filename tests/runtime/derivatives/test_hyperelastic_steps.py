@@ -90,6 +90,20 @@ def test_the_modulus_at_rest_scales_all_parameters(build, motion, material):
         assert modulus.get() == pytest.approx(2.0 * 150.0 * 1800.0 / 650.0)
 
 
+@every_material
+def test_poissons_ratio_at_rest_keeps_youngs_modulus(build, motion, material):
+    """Its derivative is that of differences; 1e-6 as above."""
+    node, step, _ = build(material)
+    ratio, modulus = kinds.RestPoissonRatio(node.fem), kinds.RestModulus(node.fem, np.arange(8))
+    derivative, weight = StepDerivative(step, [ratio]), motion.weights(step)
+    taken, _, _ = motion.simulate(step, DRIVE)
+    gradient, _, _ = motion.backward(derivative, taken, weight)
+    assert gradient == pytest.approx(motion.by_parameters(derivative, DRIVE, weight), rel=1e-6)
+    young = modulus.get()
+    ratio.set(0.3)
+    assert (ratio.get(), modulus.get()) == pytest.approx((0.3, young))
+
+
 def test_the_third_derivative_of_the_energy_counts(build, motion):
     """Without it, the change of the step's matrix, a gradient is wrong by more than 1e-3."""
     _, step, derivative = build("NeoHookean")

@@ -9,39 +9,40 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
-from sofa_softctl.runtime.components.elasticity.corotational_energy import CorotationalEnergy
+from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
 from sofa_softctl.runtime.components.elasticity.hexahedron_fem import find_hexahedra
-from sofa_softctl.runtime.components.elasticity.hourglass import Hourglass, mean_gradients
-from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli
-from sofa_softctl.runtime.components.elasticity.strain_energy import (
-    HYPERELASTIC_ENERGIES,
-    StrainEnergy,
+from sofa_softctl.runtime.components.elasticity.hourglass import (
+    Hourglass,
+    hexahedral_jacobians,
+    mean_gradients,
 )
+from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli
 from sofa_softctl.runtime.components.elasticity.strain_point_field import (
     StrainPointForceField,
     StrainPointTerm,
+    element_stresses,
 )
 from sofa_softctl.runtime.components.elasticity.strain_points import (
     StrainPoints,
     element_points,
-    quadratic_nodes,
     quadratic_points,
+    regions_of,
     smoothed_points,
 )
 from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralForceField
 from sofa_softctl.runtime.components.topology.base import linked_topology
-from sofa_softctl.runtime.core.data.types import Bool, Choice, Reals
+from sofa_softctl.runtime.core.data.types import Bool, Choice, Integers, Reals
 from sofa_softctl.runtime.kernels.elasticity import hourglass as hourglass_kernel
 from sofa_softctl.runtime.kernels.elasticity.hexahedral import signed_sizes
+from sofa_softctl.runtime.mesh.quadratic import (
+    describe_far_middles,
+    describe_folds,
+    quadratic_jacobians,
+)
+from sofa_softctl.runtime.mesh.split import quadratic_nodes
 
-ENERGIES: dict[str, StrainEnergy] = {
-    "Corotational": CorotationalEnergy(),
-    **HYPERELASTIC_ENERGIES,
-}
-"""Strain energy of each materialName."""
-
-REGIONS_MAX = 64
-"""Most different moduli that count as regions; more are a gradient within one material."""
+MODULI = ("youngModulus", "poissonRatio", "ParameterSet")
+"""Data of the moduli, changes of which count in the next step."""
 
 
 class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
@@ -50,7 +51,7 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     A coarse mesh bends as a fine one does, for Poisson's ratios up to 0.499, with the nodes that it
     has. Strains are averaged where the linear elements of SOFA lock: see `strain_points` for
     tetrahedra of 4 and of 10 nodes, and `hourglass` for hexahedra. Averages keep within regions:
-    elements of equal moduli at init. The stiffness is exact.
+    elements of equal moduli at init.
 
     It is not one of SOFA's components: `sofa_softctl.add_elasticity` adds it where it exists, and
     SOFA's elements elsewhere.
@@ -61,11 +62,8 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         "Young's modulus; one for all, or one per element (missing entries equal the first).",
         unit="pressure",
         per="element",
-        follows="reinit",
     )
-    poissonRatio = Reals(
-        [0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element", follows="reinit"
-    )
+    poissonRatio = Reals([0.45], "Poisson's ratio, 0 to below 0.5; as youngModulus.", per="element")
     materialName = Choice(
         "Corotational",
         "Strain energy: Corotational (linear in the rotated frame), StVenantKirchhoff, NeoHookean, "
@@ -78,14 +76,26 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         "Parameters of the material instead of youngModulus and poissonRatio: mu and lambda, c1, "
         "c2 and k of MooneyRivlin, mu and k of ArrudaBoyce; for the body, or for each element.",
         unit="pressure",
-        follows="reinit",
     )
+    regions = Integers(
+        [],
+        "Region of each element: strains are averaged within regions; by default elements of equal "
+        "moduli at init are one.",
+        per="element",
+        follows="start",
+    )
+    computeVonMisesStress = Bool(False, "Record stresses and strain energies of elements.")
+    vonMisesPerElement = Reals([], "Stress of each element.", unit="pressure", computed=True)
+    vonMisesPerNode = Reals([], "Mean stress around each node.", unit="pressure", computed=True)
+    strainEnergyPerElement = Reals([], "Energy of each element.", unit="energy", computed=True)
     quadratic = Bool(
         False,
         "The tetrahedra are the eighths of 10-node ones, as `softctl mesh quadratic` writes them.",
         follows="start",
     )
 
+    _counters: tuple[int, ...] | None = None
+    """Counters of MODULI when they were read, or None after a restored snapshot."""
     _hourglass: Hourglass | None = None
     """Further energy of hexahedra."""
 
@@ -115,19 +125,20 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
             self.elements, self._filling = find_hexahedra(self)
         else:
             self.elements = self.find_elements()
+        self._read_law()
+        self._prepare_points()
         self.reinit()
 
     def reinit(self) -> None:
         """Read the moduli and the material."""
-        self.law = ENERGIES[self.materialName.get()]
-        parameters = self._read_parameters()
-        if self._are_hexahedra:
-            self._prepare_hexahedra()
-        else:
-            self.points = self._tetrahedral_points(parameters)
-        self._use_parameters(parameters)
+        self._read_law()
+        self._use_parameters(self._read_parameters())
         self.check_parameters(self.materialName.get())
         self.deform()
+
+    def _read_law(self) -> None:
+        law = ENERGIES[self.materialName.get()]
+        self._use_law(law, has_exact_steps=not self._are_hexahedra)
 
     def _read_parameters(self) -> np.ndarray:
         """Return the parameters of each element, shape (m, k)."""
@@ -140,14 +151,32 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
             parameters = self.law.parameters_of(shear, bulk)
         return np.ascontiguousarray(parameters * np.reshape(self._filling, (-1, 1)))
 
-    def _tetrahedral_points(self, parameters: np.ndarray) -> StrainPoints:
-        if self.quadratic.get():
-            return self._quadratic_points()
-        _, regions = np.unique(parameters, axis=0, return_inverse=True)
-        regions = regions.ravel()
-        if regions.max(initial=0) >= REGIONS_MAX:
-            regions = np.zeros_like(regions)
-        return smoothed_points(self.x0, self.elements, regions)
+    @property
+    def element(self) -> str:
+        """Kind of the elements: smoothed, quadratic or hexahedra; see `points_of`."""
+        if self._are_hexahedra:
+            return "hexahedra"
+        return "quadratic" if self.quadratic.get() else "smoothed"
+
+    def _prepare_points(self) -> None:
+        """Find the strain points; they stay, since the matrix of the system has their pattern."""
+        if self._are_hexahedra:
+            self._prepare_hexahedra()
+        elif self.quadratic.get():
+            self.points = self._quadratic_points()
+        else:
+            self.points = smoothed_points(self.x0, self.elements, self._find_regions())
+
+    def _find_regions(self) -> np.ndarray:
+        """Return the number of each element's region, shape (m,)."""
+        regions, count = self.regions.get(), len(self.elements)
+        if not len(regions):
+            return regions_of(self._read_parameters())
+        if len(regions) != count:
+            raise self.fault(
+                f"needs a number for each of {count} elements in 'regions', got {len(regions)}."
+            )
+        return np.asarray(regions)
 
     def _quadratic_points(self) -> StrainPoints:
         nodes = quadratic_nodes(self.elements)
@@ -157,37 +186,38 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
                 "of 10-node ones, in groups of eight. Make such a mesh with `softctl mesh "
                 "quadratic`, or set quadratic=False."
             )
-        points, volumes = quadratic_points(self.x0, nodes)
-        self._check_jacobians(volumes, nodes, "10-node tetrahedron")
-        return points
+        jacobians = np.linalg.det(quadratic_jacobians(self.x0, nodes))
+        self._refuse(describe_far_middles(self.x0, nodes))
+        self._refuse(describe_folds(self.x0, nodes, jacobians, "10-node tetrahedron"))
+        return quadratic_points(self.x0, nodes, self._find_regions()[::8])
 
     def _prepare_hexahedra(self) -> None:
+        jacobians = np.linalg.det(hexahedral_jacobians(self.x0, self.elements))
+        self._refuse(describe_folds(self.x0, self.elements, jacobians, "hexahedron"))
         gradients, determinants = mean_gradients(self.x0, self.elements)
-        self._check_jacobians(determinants, self.elements, "hexahedron")
         volumes = np.abs(determinants.sum(axis=1))
-        self.points = element_points(gradients, self.elements, volumes)
+        self.points = element_points(gradients, volumes, self.elements)
         self._hourglass = Hourglass(self.x0, self.elements, gradients, volumes)
 
-    def _check_jacobians(self, jacobians: np.ndarray, nodes: np.ndarray, kind: str) -> None:
-        """Raise a SceneError if an element is folded: its Jacobian changes sign within it."""
-        sign = np.sign(jacobians.sum(axis=1, keepdims=True))
-        is_folded = (jacobians * sign <= 0.0) | (sign == 0.0)
-        if is_folded.any():
-            element, point = np.argwhere(is_folded)[0]
-            center = self.x0[nodes[element]].mean(axis=0)
-            raise self.fault(
-                f"has {int(is_folded.any(axis=1).sum())} of {len(nodes)} elements that are folded, "
-                f"first {kind} {element} near {np.round(center, 6).tolist()}, of nodes "
-                f"{nodes[element].tolist()}: its Jacobian is {jacobians[element, point]:g} at "
-                f"integration point {point}, {jacobians[element].sum():g} in all. Move its nodes, "
-                "those in the middle of edges to within a quarter of the edge, or mesh again."
-            )
+    def _refuse(self, problem: str) -> None:
+        if problem:
+            raise self.fault(problem)
+
+    def _data_counters(self) -> tuple[int, ...]:
+        """Return how often each of the Data of the moduli was set."""
+        return tuple(self._data[name].getCounter() for name in MODULI)
 
     @override
     def _use_parameters(self, parameters: np.ndarray) -> None:
         super()._use_parameters(parameters)
+        self._counters = self._data_counters()
         if self._hourglass is not None:
             self._hourglass.set_moduli(*self.lame(parameters))
+
+    @override
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        super().restore(snapshot)
+        self._counters = None  # the Data are restored too, and show these parameters rounded
 
     def lame(self, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return Lame's mu and lambda at rest of these parameters [pressure], shapes (m,)."""
@@ -198,12 +228,33 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     def show_parameters(self) -> None:
         if len(self.ParameterSet.get()):
             super().show_parameters()
-            return
+        else:
+            self._show_moduli()
+        self._counters = self._data_counters()
+
+    def _show_moduli(self) -> None:
+        """Set youngModulus and poissonRatio to the present ones."""
         shear, bulk = self.law.rest_moduli(self.parameters / np.reshape(self._filling, (-1, 1)))
         young = 9.0 * bulk * shear / (3.0 * bulk + shear)
         poisson = (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear))
         self.youngModulus.set(young if np.ptp(young) else young[:1].copy())
         self.poissonRatio.set(poisson if np.ptp(poisson) else poisson[:1].copy())
+
+    def update_outputs(self) -> None:
+        """Compute stresses and energies at the present positions, if enabled."""
+        if not (self.computeVonMisesStress.get() and self._initialised):
+            return
+        from sofa_softctl.runtime.kernels.elasticity.von_mises import mean_at_nodes, von_mises
+
+        x = self.state.position.get()
+        state = self.law.at(self.points.gradients_of(x), self._point_parameters)
+        stress = von_mises(element_stresses(self.points, state))
+        energy = self.points.sum_in_elements(state.energies())
+        if self._hourglass is not None:
+            energy += self._hourglass.energies(x)
+        self.vonMisesPerElement.set(stress)
+        self.vonMisesPerNode.set(mean_at_nodes(stress, self.elements, len(x)))
+        self.strainEnergyPerElement.set(energy)
 
     @override
     def inverted_elements(self) -> int:
@@ -222,18 +273,34 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     @override
     def deform(self) -> None:
         super().deform()
-        self._bending: np.ndarray | None = None
+        self._bending: tuple[bool, np.ndarray] | None = None
 
     def _hourglass_tangents(self, hourglass: Hourglass) -> np.ndarray:
-        if self._bending is None:
-            self._bending = hourglass.tangents(self.state.position.get())
-        return self._bending
+        """Return the stiffness of bending at the last `deform`, shape (m, 24, 24)."""
+        is_exact = self.exact_tangent
+        if self._bending is None or self._bending[0] != is_exact:
+            x = self.state.position.get()
+            self._bending = is_exact, hourglass.tangents(x, is_exact=is_exact)
+        return self._bending[1]
 
     @override
     def add_force(self, force: np.ndarray) -> None:
+        counters = self._data_counters()
+        if self._counters not in (None, counters):
+            self.reinit()
+        self._counters = counters
         super().add_force(force)
         if self._hourglass is not None:
             forces = self._hourglass.forces(self.state.position.get())
+            hourglass_kernel.add_forces(self.elements, forces, force)
+
+    @override
+    def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
+        super().add_force_per_modulus(elements, force)
+        if self._hourglass is not None:
+            parameters = self._parameters_per_modulus(elements)
+            stiffness = self._hourglass.combine(*self.lame(parameters))
+            forces = self._hourglass.forces(self.state.position.get(), stiffness)
             hourglass_kernel.add_forces(self.elements, forces, force)
 
     @override
@@ -245,11 +312,11 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
 
     @override
     def pairs(self) -> Pairs:
-        pairs = super().pairs()
-        if self._hourglass is not None:
-            further = self._hourglass.pairs()
-            pairs = tuple(np.concatenate(both) for both in zip(pairs, further, strict=True))
-        return pairs
+        rows, columns = super().pairs()
+        if self._hourglass is None:
+            return rows, columns
+        further_rows, further_columns = self._hourglass.pairs()
+        return np.concatenate([rows, further_rows]), np.concatenate([columns, further_columns])
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
@@ -277,30 +344,24 @@ class HexahedralTerm(StrainPointTerm):
     @override
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         super().at(x, w, h, beta)
-        hourglass, fastest = self.hourglass, np.abs(w).max(initial=0.0)
-        self.matrices = self.h * hourglass.tangents(self.x)
-        if fastest > 0.0:  # K is quadratic in x: its central differences are exact
-            length = float(np.cbrt(hourglass.volumes.mean()))
-            step = length / fastest  # [time], so that rounding is that of the positions
-            ahead = hourglass.tangents(self.x + step * self.w)
-            behind = hourglass.tangents(self.x - step * self.w)
-            self.matrices += self.c / (2.0 * step) * (ahead - behind)
+        self.matrices = self.h * self.hourglass.tangents(self.x, is_exact=True)
+        self.matrices += self.c * self.hourglass.tangent_rates(self.x, self.w)
 
     @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
         super().add_by_positions(dx, out)
+        elements = self.hourglass.elements
         for direction, change in zip(dx, out, strict=True):
-            elements = self.hourglass.elements
             hourglass_kernel.add_product(direction, elements, self.matrices, -1.0, change)
 
     @override
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
         super().add_transposed(y, out, by_stiffness)
+        transposed = self.matrices.transpose(0, 2, 1).copy()
+        hourglass_kernel.add_product(y, self.hourglass.elements, transposed, -1.0, out)
         for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
             residual = self._residual(np.tile(unit, (len(by_stiffness), 1)))
-            by_stiffness[:, number] += np.einsum(
-                "eai,eai->e", y[self.hourglass.elements], residual
-            )
+            by_stiffness[:, number] += np.einsum("eai,eai->e", y[self.hourglass.elements], residual)
 
     @override
     def add_by_stiffness(self, change: np.ndarray, out: np.ndarray) -> None:
@@ -311,9 +372,5 @@ class HexahedralTerm(StrainPointTerm):
         """Return h f - c K w of each element with these parameters, shape (m, 8, 3)."""
         hourglass = self.hourglass
         stiffness = hourglass.combine(*self.field.lame(parameters))
-        rates = np.einsum(
-            "eij,ej->ei",
-            hourglass.tangents(self.x, stiffness),
-            self.w[hourglass.elements].reshape(-1, 24),
-        )
-        return self.h * hourglass.forces(self.x, stiffness) - self.c * rates.reshape(-1, 8, 3)
+        products = hourglass.products(self.x, self.w, stiffness)
+        return self.h * hourglass.forces(self.x, stiffness) + self.c * products

@@ -18,8 +18,10 @@ class _CorotationalState(StrainState):
         kernel.rotate(F, self.rotations)
 
     @override
-    def energy(self) -> float:
-        return kernel.energy(self.F, self.rotations, self.parameters)
+    def energies(self) -> np.ndarray:
+        out = np.empty(len(self.F))
+        kernel.energies(self.F, self.rotations, self.parameters, out)
+        return out
 
     @override
     def stresses(self) -> np.ndarray:
@@ -28,8 +30,8 @@ class _CorotationalState(StrainState):
         return out
 
     @override
-    def tangents(self, factor: float, out: np.ndarray) -> None:
-        kernel.tangents(self.F, self.rotations, self.parameters, factor, out)
+    def tangents(self, factor: float, out: np.ndarray, *, is_exact: bool) -> None:
+        kernel.tangents(self.F, self.rotations, self.parameters, factor, is_exact, out)
 
     @override
     def add_tangent_rates(self, rates: np.ndarray, factor: float, out: np.ndarray) -> None:
@@ -37,7 +39,9 @@ class _CorotationalState(StrainState):
 
 
 class CorotationalEnergy(LameEnergy):
-    """Linear elasticity in the rotated frame of each point; exact, with its geometric stiffness."""
+    """Linear elasticity in the rotated frame of each point."""
+
+    has_exact_steps = False
 
     @override
     def at(self, F: np.ndarray, parameters: np.ndarray) -> StrainState:

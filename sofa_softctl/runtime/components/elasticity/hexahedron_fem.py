@@ -21,6 +21,7 @@ from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.kernels.elasticity import corotational
 from sofa_softctl.runtime.kernels.elasticity import hexahedral as kernel
 
+
 def find_hexahedra(field: ForceField) -> tuple[np.ndarray, np.ndarray]:
     """Return the hexahedra of a field's topology (m, 8), and factors of their stiffness (m,).
 

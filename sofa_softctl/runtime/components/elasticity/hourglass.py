@@ -23,9 +23,13 @@ _CHUNK = 4096
 def node_gradients(points: np.ndarray) -> np.ndarray:
     """Return d N_a / d xi at points of the reference element, shape (p, 8, 3)."""
     factors = 1.0 + CORNERS[None] * points[:, None]  # (p, 8, 3)
-    others = np.stack([factors[..., [1, 2]].prod(2), factors[..., [2, 0]].prod(2)], axis=2)
-    others = np.concatenate([others, factors[..., [0, 1]].prod(2)[..., None]], axis=2)
-    return np.asarray(CORNERS / 8.0 * others)
+    products = [factors[..., [(axis + 1) % 3, (axis + 2) % 3]].prod(2) for axis in range(3)]
+    return np.asarray(CORNERS / 8.0 * np.stack(products, axis=2))
+
+
+def hexahedral_jacobians(x0: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Return dX / d xi of hexahedra, shape (m, 8), at the eight Gauss points, (m, 8, 3, 3)."""
+    return np.einsum("eai,paj->epij", x0[elements], node_gradients(_GAUSS))
 
 
 def mean_gradients(x0: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +44,7 @@ def mean_gradients(x0: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np
         shape (m, 8), whose sum is the volume.
     """
     by_xi = node_gradients(_GAUSS)
-    J = np.einsum("eai,paj->epij", x0[elements], by_xi)
+    J = hexahedral_jacobians(x0, elements)
     determinants = np.linalg.det(J)
     inverse = np.linalg.inv(J)
     total = np.einsum("ep,epji,paj->eai", determinants, inverse, by_xi)
@@ -57,8 +61,8 @@ class Hourglass:
     Args:
         x0: Positions at rest, shape (n, 3).
         elements: Hexahedra, shape (m, 8).
-        gradients: Their mean gradients, shape (m, 8, 3).
-        volumes: Their volumes, shape (m,).
+        gradients: Mean gradients of the shape functions, shape (m, 8, 3).
+        volumes: Volumes of the elements, shape (m,).
 
     Source: Simo and Rifai, "A class of mixed assumed strain methods and the method of incompatible
         modes", 1990; modes of Taylor, Beresford and Wilson 1976, and volumetric ones after
@@ -108,8 +112,10 @@ class Hourglass:
         enhanced = -np.linalg.solve(total[:, 12:, 12:], total[:, 12:, :12])
         basis = np.concatenate([np.broadcast_to(np.eye(12), enhanced.shape), enhanced], axis=1)
         return np.stack(
-            [np.einsum("esr,est,etu->eru", basis, part, basis, optimize=True)
-             for part in (by_mu, by_lambda)]
+            [
+                np.einsum("esr,est,etu->eru", basis, part, basis, optimize=True)
+                for part in (by_mu, by_lambda)
+            ]
         )
 
     def _strains(self, chunk: np.ndarray) -> np.ndarray:
@@ -144,24 +150,52 @@ class Hourglass:
 
     def energies(self, x: np.ndarray) -> np.ndarray:
         """Return the energy of each element at positions x, shape (m,)."""
-        out = np.empty(len(self.elements))
-        kernel.energies(x, *self._geometry(), self.stiffness, out)
-        return out
+        strains = 0.5 * self._rates(x, x)
+        return 0.5 * np.einsum("ei,ei->e", strains, self._tensions(strains))
 
     def forces(self, x: np.ndarray, stiffness: np.ndarray | None = None) -> np.ndarray:
-        """Return the forces on the nodes of each element, shape (m, 8, 3)."""
+        """Return the forces on the nodes of each element, shape (m, 8, 3).
+
+        Args:
+            x: Positions, shape (n, 3).
+            stiffness: H of each element, by default the present one, shape (m, 12, 12).
+        """
+        return self._forces(x, self._tensions(0.5 * self._rates(x, x), stiffness))
+
+    def products(self, x: np.ndarray, w: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+        """Return -K w on the nodes of each element, K its positive stiffness, shape (m, 8, 3)."""
+        return self._forces(x, self._tensions(self._rates(x, w), stiffness))
+
+    def tangents(self, x: np.ndarray, *, is_exact: bool) -> np.ndarray:
+        """Return -df/dx of each element, or its part that is positive, shape (m, 24, 24)."""
+        if is_exact:
+            return self._tangents(x, x, self._tensions(0.5 * self._rates(x, x)))
+        return self._tangents(x, x, np.zeros((len(self.elements), 12)))
+
+    def tangent_rates(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Return the derivative of K w by x, K the positive stiffness, shape (m, 24, 24)."""
+        return self._tangents(x, w, self._tensions(self._rates(x, w)))
+
+    def _rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return how the strains Q change at x along v, shape (m, 12)."""
+        out = np.empty((len(self.elements), 12))
+        kernel.rates(x, v, *self._geometry(), out)
+        return out
+
+    def _tensions(self, strains: np.ndarray, stiffness: np.ndarray | None = None) -> np.ndarray:
+        """Return H Q of each element, shape (m, 12)."""
+        H = self.stiffness if stiffness is None else stiffness
+        return np.einsum("eij,ej->ei", H, strains)
+
+    def _forces(self, x: np.ndarray, tensions: np.ndarray) -> np.ndarray:
         out = np.empty((len(self.elements), 8, 3))
-        kernel.forces(x, *self._geometry(), self._or_present(stiffness), out)
+        kernel.forces(x, *self._geometry(), tensions, out)
         return out
 
-    def tangents(self, x: np.ndarray, stiffness: np.ndarray | None = None) -> np.ndarray:
-        """Return -df/dx of each element, shape (m, 24, 24)."""
+    def _tangents(self, x: np.ndarray, y: np.ndarray, tensions: np.ndarray) -> np.ndarray:
         out = np.empty((len(self.elements), 24, 24))
-        kernel.stiffness(x, *self._geometry(), self._or_present(stiffness), out)
+        kernel.tangents(x, y, *self._geometry(), self.stiffness, tensions, out)
         return out
-
-    def _or_present(self, stiffness: np.ndarray | None) -> np.ndarray:
-        return self.stiffness if stiffness is None else stiffness
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the node pairs in the order of `kernel.add_matrix`."""

@@ -22,20 +22,32 @@ class StrainState(ABC):
         self.F, self.parameters = F, np.ascontiguousarray(parameters)
 
     @abstractmethod
-    def energy(self) -> float:
-        """Return the energy W of all points together, zero at rest."""
+    def energies(self) -> np.ndarray:
+        """Return the energy W of each point [energy], shape (p,), zero at rest."""
 
     @abstractmethod
     def stresses(self) -> np.ndarray:
         """Return dW/dF of each point, shape (p, 3, 3)."""
 
     @abstractmethod
-    def tangents(self, factor: float, out: np.ndarray) -> None:
-        """Compute out = factor d2W/dF2 of each point, shape (p, 9, 9)."""
+    def tangents(self, factor: float, out: np.ndarray, *, is_exact: bool) -> None:
+        """Compute out = factor A of each point, shape (p, 9, 9), symmetric.
+
+        Args:
+            factor: Scale [-].
+            out: Output.
+            is_exact: Take A = d2W/dF2 instead of the stiffness of a time step.
+        """
 
     @abstractmethod
     def add_tangent_rates(self, rates: np.ndarray, factor: float, out: np.ndarray) -> None:
-        """Add factor times the change of d2W/dF2 to out as F changes by `rates`, (p, 3, 3)."""
+        """Add factor times the derivative of A D by F, at constant D, to out.
+
+        Args:
+            rates: D of each point, shape (p, 3, 3), with A the stiffness of a time step.
+            factor: Scale [-].
+            out: Output, shape (p, 9, 9); symmetric only if A is exact.
+        """
 
 
 class StrainEnergy(ABC):
@@ -43,6 +55,8 @@ class StrainEnergy(ABC):
 
     parameter_names: tuple[str, ...]
     """Names of its k parameters; the last one resists changes of volume, the others shear."""
+    has_exact_steps = True
+    """True if time steps take d2W/dF2, which is not positive under strong compression."""
 
     @abstractmethod
     def at(self, F: np.ndarray, parameters: np.ndarray) -> StrainState:
@@ -82,8 +96,10 @@ class _HyperelasticState(StrainState):
         hyperelastic.slopes(F, number, self.parameters, self.slopes)
 
     @override
-    def energy(self) -> float:
-        return hyperelastic.energy(self.F, self.number, self.parameters)
+    def energies(self) -> np.ndarray:
+        out = np.empty(len(self.F))
+        hyperelastic.energies(self.F, self.number, self.parameters, out)
+        return out
 
     @override
     def stresses(self) -> np.ndarray:
@@ -92,7 +108,7 @@ class _HyperelasticState(StrainState):
         return out
 
     @override
-    def tangents(self, factor: float, out: np.ndarray) -> None:
+    def tangents(self, factor: float, out: np.ndarray, *, is_exact: bool) -> None:
         hyperelastic.tangents(self.F, self.slopes, factor, out)
 
     @override

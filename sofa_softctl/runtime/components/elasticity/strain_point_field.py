@@ -17,17 +17,15 @@ from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 
 
 class StrainPointForceField(HyperelasticForceField):
-    """Forces of a strain energy at strain points; the stiffness is their exact derivative.
+    """Forces of a strain energy at strain points.
 
     A subclass sets `elements`, `x0`, `points` and `law`, then `parameters`.
     """
 
-    exact_tangent = True
-
     ParameterSet: Any
     """Data with the parameters of the body, or of each element."""
     points: StrainPoints
-    """Where strains are measured."""
+    """Points at which strains are measured."""
     law: StrainEnergy
     """Strain energy of the material."""
     _state: StrainState
@@ -37,7 +35,7 @@ class StrainPointForceField(HyperelasticForceField):
         """Return the parameters in ParameterSet for each element, shape (m, k).
 
         Raises:
-            SceneError: Their number is that neither of the body nor of its elements.
+            SceneError: There are neither as many as for the body, nor for each element.
         """
         expected, count = self.law.parameter_names, len(self.elements)
         values = self.ParameterSet.get()
@@ -71,10 +69,23 @@ class StrainPointForceField(HyperelasticForceField):
     def rest_moduli(self) -> tuple[np.ndarray, np.ndarray]:
         return self.law.rest_moduli(self.parameters)
 
+    @override
+    def parameters_for(self, shear: np.ndarray, bulk: np.ndarray) -> np.ndarray:
+        parameters = self.law.parameters_of(shear, bulk)
+        scale = shear / self.law.rest_moduli(self.parameters)[0]
+        parameters[:, :-1] = self.parameters[:, :-1] * scale[:, None]
+        return parameters
+
     @property
     @override
     def parameter_names(self) -> tuple[str, ...]:
         return self.law.parameter_names
+
+    def _use_law(self, law: StrainEnergy, *, has_exact_steps: bool = True) -> None:
+        """Take another strain energy, whose steps are exact unless more is added to it."""
+        if self.__dict__.get("law") is not law:
+            self.law = law
+            self.exact_tangent = law.has_exact_steps and has_exact_steps
 
     def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
         """Set the parameters of some elements, shown by ParameterSet."""
@@ -83,6 +94,33 @@ class StrainPointForceField(HyperelasticForceField):
         self._use_parameters(parameters)
         self.show_parameters()
         self.deform()
+
+    @override
+    def moduli(self) -> np.ndarray:
+        shear, bulk = self.rest_moduli()
+        return 9.0 * bulk * shear / (3.0 * bulk + shear)
+
+    @override
+    def set_moduli(self, elements: np.ndarray | slice, young: np.ndarray | float) -> None:
+        scale = np.reshape(young / self.moduli()[elements], (-1, 1))
+        self.set_parameters(elements, self.parameters[elements] * scale)
+
+    @override
+    def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
+        parameters = self._parameters_per_modulus(elements)
+        state, points = self.law.at(self._state.F, self.distribute(parameters)), self.points
+        stresses = state.stresses()
+        kernel.add_stress(points.first, points.nodes, points.gradients, stresses, -1.0, force)
+
+    def _parameters_per_modulus(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Return the derivative of all parameters by the modulus of some elements, (m, k)."""
+        parameters = np.zeros_like(self.parameters)
+        parameters[elements] = self.parameters[elements] / self.moduli()[elements, None]
+        return parameters
+
+    @override
+    def largest_force_per_modulus(self, elements: np.ndarray | slice) -> float:
+        return float(np.cbrt(self.points.volumes[elements]).max() ** 2)
 
     def show_parameters(self) -> None:
         """Set ParameterSet to the present parameters."""
@@ -111,36 +149,30 @@ class StrainPointForceField(HyperelasticForceField):
         """Compute the stiffness of the initial state."""
         self.deform()
 
-    def gradients(self, u: np.ndarray) -> np.ndarray:
-        """Return the gradient of u, shape (n, 3), at each point, shape (p, 3, 3)."""
-        points = self.points
-        out = np.empty((len(points.first) - 1, 3, 3))
-        kernel.gradients(u, points.first, points.nodes, points.gradients, out)
-        return out
-
     def deform(self) -> None:
         """Evaluate the energy at the state's position."""
-        F = self.gradients(self.state.position.get())
+        F = self.points.gradients_of(self.state.position.get())
         self._state = self.law.at(F, self._point_parameters)
-        self._has_tangents = False
+        self._tangents_are_exact = None
 
     def _tangents(self) -> np.ndarray:
-        """Return d2W/dF2 of each point at the last `deform`, shape (p, 9, 9)."""
-        if not self._has_tangents:
+        """Return the tangents of the points at the last `deform`, shape (p, 9, 9)."""
+        if self._tangents_are_exact != self.exact_tangent:
             count = len(self.points.first) - 1
             if len(self._tangent_memory) != count:
                 self._tangent_memory = np.empty((count, 9, 9))
-            self._state.tangents(1.0, self._tangent_memory)
-            self._has_tangents = True
+            self._state.tangents(1.0, self._tangent_memory, is_exact=self.exact_tangent)
+            self._tangents_are_exact = self.exact_tangent
         return self._tangent_memory
 
     _tangent_memory = np.empty((0, 9, 9))
-    _has_tangents = False
+    _tangents_are_exact: bool | None = None
+    """Kind of the tangents in memory, or None if they are of other positions."""
 
     def energy(self) -> float:
         """Return the elastic energy at the state's position [energy], zero at rest."""
-        F = self.gradients(self.state.position.get())
-        return self.law.at(F, self._point_parameters).energy()
+        F = self.points.gradients_of(self.state.position.get())
+        return float(self.law.at(F, self._point_parameters).energies().sum())
 
     @override
     def add_force(self, force: np.ndarray) -> None:
@@ -172,8 +204,16 @@ class StrainPointForceField(HyperelasticForceField):
         return StrainPointTerm(self)
 
 
+def element_stresses(points: StrainPoints, state: StrainState) -> np.ndarray:
+    """Return the mean Cauchy stress of each element [pressure], shape (m, 3, 3)."""
+    J = np.linalg.det(state.F)[:, None, None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a flat point
+        stresses = state.stresses() @ state.F.transpose(0, 2, 1) / J
+    return points.sum_in_elements(stresses) / points.volumes[:, None, None]
+
+
 class StrainPointTerm(StepTerm):
-    """Term of a StrainPointForceField: dr/dx = -h K - h (h + beta) dK/dw.
+    """Term of a StrainPointForceField: dr/dx = h df/dx - h (h + beta) d(K w)/dx.
 
     The stiffnesses are the parameters of the energy in each element, in which r is linear.
     """
@@ -186,24 +226,29 @@ class StrainPointTerm(StepTerm):
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         field, self.h, self.c = self.field, h, h * (h + beta)
         self.x, self.w = np.ascontiguousarray(x), np.ascontiguousarray(w)
-        self.F, self.rates = field.gradients(self.x), field.gradients(self.w)
+        self.F, self.rates = (field.points.gradients_of(u) for u in (self.x, self.w))
         self.tangents = np.empty((len(self.F), 9, 9))
         state = field.law.at(self.F, field._point_parameters)
-        state.tangents(self.h, self.tangents)
+        state.tangents(self.h, self.tangents, is_exact=True)
         state.add_tangent_rates(self.rates, self.c, self.tangents)
 
     @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
-        points = self.field.points
         for direction, change in zip(dx, out, strict=True):
-            stencils = (points.first, points.nodes, points.gradients)
-            kernel.add_product(direction, *stencils, self.tangents, -1.0, change)
+            self._take_off(direction, self.tangents, change)
+
+    def _take_off(self, u: np.ndarray, tangents: np.ndarray, out: np.ndarray) -> None:
+        """Subtract from out what tangents make of the gradient of u, both of shape (n, 3)."""
+        points = self.field.points
+        stencils = (points.first, points.nodes, points.gradients)
+        kernel.add_product(u, *stencils, tangents, -1.0, out)
 
     @override
     def add_transposed(self, y: np.ndarray, out: np.ndarray, by_stiffness: np.ndarray) -> None:
-        self.add_by_positions(y[None], out[None])  # dr/dx is symmetric
+        y = np.ascontiguousarray(y)
+        self._take_off(y, self.tangents.transpose(0, 2, 1).copy(), out)
         field = self.field
-        Y = field.gradients(np.ascontiguousarray(y))
+        Y = field.points.gradients_of(y)
         by_point = np.empty((len(Y), self.stiffness_shape[1]))
         for number, unit in enumerate(np.eye(self.stiffness_shape[1])):
             stress = self._stress(np.tile(unit, (len(Y), 1)))
@@ -221,6 +266,6 @@ class StrainPointTerm(StepTerm):
         """Return h P + c H[dF/dt] with these parameters of points, shape (p, 3, 3)."""
         state = self.field.law.at(self.F, parameters)
         tangents = np.empty((len(self.F), 9, 9))
-        state.tangents(self.c, tangents)
+        state.tangents(self.c, tangents, is_exact=False)
         rates = np.einsum("pij,pj->pi", tangents, self.rates.reshape(-1, 9))
         return self.h * state.stresses() + rates.reshape(-1, 3, 3)

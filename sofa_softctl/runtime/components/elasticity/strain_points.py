@@ -10,9 +10,11 @@ can hardly change (volume locking). These points average strains so that both di
   solids", 2009, and its form in three dimensions, Cazes and Meschke 2013, for the shear; de Souza
   Neto, Pires, Owen, "F-bar-based linear triangles and tetrahedra for finite strain analysis of
   nearly incompressible solids", 2005, for disjoint patches.
-- 10-node tetrahedra: shear at four Gauss points, the mean change of volume of the element. Source:
-  Simo, Taylor, Pister, "Variational and projection methods for the volume constraint in finite
-  deformation elasto-plasticity", 1985.
+- 10-node tetrahedra: shear at four Gauss points, the mean change of volume of two elements with a
+  common face. With the mean of each element, whose faces have no node inside, pressure would
+  alternate between neighbours. Source: Simo, Taylor, Pister, "Variational and projection methods
+  for the volume constraint in finite deformation elasto-plasticity", 1985; Boffi, Brezzi, Fortin,
+  "Mixed finite element methods and applications", 2013, chapter 8, for faces without a node.
 - 8-node hexahedra: the mean strain; `hourglass` adds what bends. Source: Flanagan and Belytschko,
   "A uniform strain hexahedron and quadrilateral with orthogonal hourglass control", 1981.
 
@@ -28,10 +30,18 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.components.elasticity.hourglass import mean_gradients
+from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
+from sofa_softctl.runtime.mesh.mesh import TETRAHEDRON_EDGES
+from sofa_softctl.runtime.mesh.quadratic import quadratic_jacobians, shape_derivatives
+from sofa_softctl.runtime.mesh.split import quadratic_nodes
 
-TETRAHEDRON_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
-"""Edges of a tetrahedron."""
+REGIONS_MAX = 64
+"""Most different moduli that count as regions."""
+
+_FACES = np.array([(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)])
+"""Faces of a tetrahedron."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +63,30 @@ class StrainPoints:
     each point, negative where that is taken off again; zero sum for each element."""
 
     @cached_property
-    def _transposed(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+    def _by_element(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         return self.shear.T.tocsr(), self.volume.T.tocsr()
+
+    @cached_property
+    def _fractions(self) -> sparse.csr_array:
+        """Fraction of each point that belongs to each element [-], shape (m, p)."""
+        total = sparse.csr_array(self.shear + self.volume)
+        return sparse.csr_array((sparse.diags_array(1.0 / total.sum(axis=1)) @ total).T)
+
+    @cached_property
+    def volumes(self) -> np.ndarray:
+        """Volume of each element at rest [length^3], shape (m,)."""
+        return np.asarray(self.shear.sum(axis=0))
+
+    def gradients_of(self, u: np.ndarray) -> np.ndarray:
+        """Return the gradient of u, shape (n, 3), at each point, shape (p, 3, 3)."""
+        out = np.empty((len(self.first) - 1, 3, 3))
+        kernel.gradients(np.ascontiguousarray(u), self.first, self.nodes, self.gradients, out)
+        return out
+
+    def sum_in_elements(self, values: np.ndarray) -> np.ndarray:
+        """Return the shares of elements in sums over points, shapes (p, ...) and (m, ...)."""
+        rows = self._fractions @ values.reshape(len(values), -1)
+        return np.asarray(rows).reshape(-1, *values.shape[1:])
 
     def distribute(self, parameters: np.ndarray, moduli: np.ndarray) -> np.ndarray:
         """Return the parameters of points times their volume, shape (p, k).
@@ -76,7 +108,7 @@ class StrainPoints:
             derivatives: Derivatives by parameters of points times their volume, shape (p, k).
             by_moduli: Derivatives of the shear modulus at rest by the parameters, shape (k,).
         """
-        shear, volume = self._transposed
+        shear, volume = self._by_element
         columns = [shear @ column for column in derivatives.T[:-1]]
         total = np.column_stack([*columns, volume @ derivatives[:, -1]])
         if self.stabilisation is not None:
@@ -84,13 +116,15 @@ class StrainPoints:
         return total
 
 
-def element_points(gradients: np.ndarray, elements: np.ndarray, volumes: np.ndarray) -> StrainPoints:
+def element_points(
+    gradients: np.ndarray, volumes: np.ndarray, elements: np.ndarray
+) -> StrainPoints:
     """Return a point in each element, for shear and volume.
 
     Args:
         gradients: Gradients of shape functions, shape (m, k, 3).
-        elements: Nodes, shape (m, k).
         volumes: Volumes of the elements, shape (m,).
+        elements: Nodes, shape (m, k).
     """
     count = len(elements)
     share = sparse.csr_array(sparse.diags_array(np.abs(volumes)))
@@ -107,10 +141,7 @@ def smoothed_points(x0: np.ndarray, tetrahedra: np.ndarray, regions: np.ndarray)
     """
     gradients, signed = shape_gradients(x0, tetrahedra)
     volumes, count = np.abs(signed), len(tetrahedra)
-    ends = np.sort(tetrahedra[:, TETRAHEDRON_EDGES], axis=2).reshape(-1, 2)
-    keys = np.column_stack([ends, np.repeat(regions, 6)])
-    _, edges = np.unique(keys, axis=0, return_inverse=True)
-    edges = edges.reshape(count, 6)
+    edges = _numbers(tetrahedra[:, TETRAHEDRON_EDGES], regions)
     patches = _patches(edges)
     of_edge = _shares(edges.ravel(), np.repeat(np.arange(count), 6), np.repeat(volumes / 6.0, 6))
     of_patch = _shares(patches, np.arange(count), volumes)
@@ -119,15 +150,69 @@ def smoothed_points(x0: np.ndarray, tetrahedra: np.ndarray, regions: np.ndarray)
     return _mean_points(gradients, tetrahedra, shear, volume)
 
 
-def _patches(edges: np.ndarray) -> np.ndarray:
-    """Return the patch of each tetrahedron: rings around edges, the largest first, shape (m,).
+def regions_of(parameters: np.ndarray) -> np.ndarray:
+    """Return the number of each element's region: elements of equal parameters, shape (m,).
 
     Args:
-        edges: Edges of each tetrahedron, shape (m, 6).
+        parameters: Parameters of elements, shape (m, k). More different ones than REGIONS_MAX are
+            the gradient of a single region.
     """
-    order = np.argsort(edges.ravel(), kind="stable") // 6
-    rings = np.split(order, np.cumsum(np.bincount(edges.ravel()))[:-1])
-    patches = np.full(len(edges), -1)
+    _, regions = np.unique(parameters, axis=0, return_inverse=True)
+    regions = regions.ravel()
+    return regions if regions.max(initial=0) < REGIONS_MAX else np.zeros_like(regions)
+
+
+def points_of(
+    element: str, x0: np.ndarray, elements: np.ndarray, parameters: np.ndarray
+) -> StrainPoints:
+    """Return the strain points of elements.
+
+    Args:
+        element: "linear": a point in each tetrahedron; "smoothed": `smoothed_points`; "quadratic":
+            `quadratic_points` of tetrahedra that are split in eight; "hexahedra": a point in each.
+        x0: Positions at rest, shape (n, 3).
+        elements: Tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+        parameters: Parameters of each element, which define regions, shape (m, k).
+
+    Raises:
+        ValueError: The tetrahedra are not split in eight.
+    """
+    if element == "smoothed":
+        return smoothed_points(x0, elements, regions_of(parameters))
+    if element == "quadratic":
+        nodes = quadratic_nodes(elements)
+        if nodes is None:
+            raise ValueError("The tetrahedra are not split in eight.")
+        return quadratic_points(x0, nodes, regions_of(parameters)[::8])
+    if element == "hexahedra":
+        gradients, determinants = mean_gradients(x0, elements)
+        return element_points(gradients, determinants.sum(axis=1), elements)
+    return element_points(*shape_gradients(x0, elements), elements)
+
+
+def _numbers(sides: np.ndarray, regions: np.ndarray) -> np.ndarray:
+    """Return numbers of edges or faces, the same for equal nodes and regions, shape (m, s).
+
+    Args:
+        sides: Nodes of the s edges or faces of each tetrahedron, shape (m, s, k).
+        regions: Number of each tetrahedron's region, shape (m,).
+    """
+    count, per_element, size = sides.shape
+    nodes = np.sort(sides, axis=2).reshape(-1, size)
+    keys = np.column_stack([nodes, np.repeat(regions, per_element)])
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(count, per_element)
+
+
+def _patches(sides: np.ndarray) -> np.ndarray:
+    """Return the patch of each tetrahedron: those around a side, most first, shape (m,).
+
+    Args:
+        sides: Numbers of the edges of each tetrahedron, for rings around edges, or of its faces,
+            for pairs, shape (m, s).
+    """
+    order = np.argsort(sides.ravel(), kind="stable") // sides.shape[1]
+    rings = np.split(order, np.cumsum(np.bincount(sides.ravel()))[:-1])
+    patches = np.full(len(sides), -1)
     count = 0
     queue = [(-len(ring), number) for number, ring in enumerate(rings)]
     heapq.heapify(queue)
@@ -185,71 +270,45 @@ def _points(
     return StrainPoints(first, node, g, shear, volume, stabilisation)
 
 
-_QUADRATURE = np.full((4, 4), (5.0 - np.sqrt(5.0)) / 20.0) + np.eye(4) / np.sqrt(5.0)
-"""Barycentric coordinates of the four points of a rule of degree 2, a point a row."""
-
-
 FLUCTUATION_RATIO = 1.5
 """Lame's lambda over mu against changes of volume within a 10-node tetrahedron, whose mean has the
 material's own [-]: that of Poisson's ratio 0.3, where nothing locks."""
 
 
-def quadratic_nodes(tetrahedra: np.ndarray) -> np.ndarray | None:
-    """Return the 10 nodes of each tetrahedron that is split in eight, shape (m, 10), or None.
-
-    Corners come first, then the middles of TETRAHEDRON_EDGES.
-
-    Args:
-        tetrahedra: Parts of tetrahedron k at 8 k to 8 k + 7, as `mesh.split` orders them.
-    """
-    if not len(tetrahedra) or len(tetrahedra) % 8:
-        return None
-    parts = tetrahedra.reshape(-1, 8, 4)
-    corners = np.stack([parts[:, c, c] for c in range(4)], axis=1)
-    middles = [parts[:, a, b] for a, b in TETRAHEDRON_EDGES]
-    opposite = [parts[:, b, a] for a, b in TETRAHEDRON_EDGES]
-    nodes = np.column_stack([corners, *middles])
-    is_split = (np.column_stack(middles) == np.column_stack(opposite)).all()
-    inner = parts[:, 4:].reshape(-1, 16)
-    is_inside = (inner[:, :, None] == nodes[:, None, 4:]).any(axis=2).all()
-    return nodes if is_split and is_inside else None
-
-
-def quadratic_points(x0: np.ndarray, nodes: np.ndarray) -> tuple[StrainPoints, np.ndarray]:
-    """Return the points of 10-node tetrahedra: shear at Gauss points, the mean change of volume.
+def quadratic_points(x0: np.ndarray, nodes: np.ndarray, regions: np.ndarray) -> StrainPoints:
+    """Return the points of 10-node tetrahedra: shear at Gauss points, volume in pairs.
 
     Args:
         x0: Positions at rest, shape (n, 3).
-        nodes: From `quadratic_nodes`, shape (m, 10).
+        nodes: Nodes of the tetrahedra, see `mesh.split.quadratic_nodes`, shape (m, 10).
+        regions: Number of each tetrahedron's region, shape (m,).
 
     Returns:
-        Points, whose elements are the eight parts of each tetrahedron, and det(dX / dL) / 6 at the
-        Gauss points, shape (m, 4), whose mean is the volume.
+        Points, whose elements are the eight parts of each tetrahedron.
     """
-    a, b = TETRAHEDRON_EDGES.T
-    by_coordinate = np.zeros((4, 10, 4))  # d N_a / d L_i at each point
-    corner = np.arange(4)
-    by_coordinate[:, corner, corner] = 4.0 * _QUADRATURE - 1.0
-    by_coordinate[:, np.arange(4, 10), a] = 4.0 * _QUADRATURE[:, b]
-    by_coordinate[:, np.arange(4, 10), b] = 4.0 * _QUADRATURE[:, a]
-    by_xi = by_coordinate[..., 1:] - by_coordinate[..., :1]  # L_0 = 1 - L_1 - L_2 - L_3
-    J = np.einsum("eai,paj->epij", x0[nodes], by_xi)
-    volumes = np.linalg.det(J) / 6.0
+    by_xi = shape_derivatives()
+    J = quadratic_jacobians(x0, nodes)
     gradients = np.einsum("paj,epji->epai", by_xi, np.linalg.inv(J))
-    weights = np.abs(volumes) / 4.0  # elements may be wound either way
-    mean = np.einsum("ep,epai->eai", weights, gradients) / weights.sum(axis=1)[:, None, None]
-    rows = np.concatenate([gradients, mean[:, None]], axis=1).reshape(-1, 10, 3)
-    count = len(nodes)
-    parts = np.arange(8 * count)
-    at_points = np.arange(5 * count).reshape(count, 5)
-    shape = (5 * count, 8 * count)
-    point = np.repeat(at_points[:, :4], 8, axis=1)
-    part = np.tile(parts.reshape(count, 8), 4)
-    shear = (np.repeat(weights / 8.0, 8, axis=1).ravel(), (point.ravel(), part.ravel()))
-    means = np.repeat(weights.sum(axis=1) / 8.0, 8), (np.repeat(at_points[:, 4], 8), parts)
-    by_shear, by_volume = (sparse.csr_array(part, shape=shape) for part in (shear, means))
-    stabilisation = sparse.csr_array(FLUCTUATION_RATIO * (by_shear - by_volume))
-    points = _points(
-        np.arange(5 * count), rows, np.repeat(nodes, 5, axis=0), by_shear, by_volume, stabilisation
+    weights = np.abs(np.linalg.det(J)) / 24.0  # a sixth for the volume, a quarter for each point
+    sizes, count = weights.sum(axis=1), len(nodes)
+    patches = 4 * count + _patches(_numbers(nodes[:, _FACES], regions))  # after Gauss points
+    of_point = np.bincount(patches, sizes)[patches]
+    mean = np.einsum("ep,epai->eai", weights, gradients) / of_point[:, None, None]
+    at_gauss = np.arange(4 * count).reshape(count, 4)
+    parts = np.arange(8 * count).reshape(count, 8)
+    shape = (int(patches.max(initial=-1)) + 1, 8 * count)
+    shear, volume = (
+        sparse.csr_array((np.repeat(part / 8.0, 8), (np.repeat(points, 8), columns)), shape=shape)
+        for part, points, columns in (
+            (weights.ravel(), at_gauss.ravel(), np.repeat(parts, 4, axis=0).ravel()),
+            (sizes, patches, parts.ravel()),
+        )
     )
-    return points, volumes
+    return _points(
+        np.append(at_gauss, patches),
+        np.concatenate([gradients.reshape(-1, 10, 3), mean]),
+        np.concatenate([np.repeat(nodes, 4, axis=0), nodes]),
+        shear,
+        volume,
+        sparse.csr_array(FLUCTUATION_RATIO * (shear - volume)),
+    )

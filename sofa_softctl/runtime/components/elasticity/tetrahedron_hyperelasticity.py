@@ -58,8 +58,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, StrainPoint
         """
         self.elements = self.find_elements()
         self.x0 = self.state.rest_position.get().copy()
-        gradients, volumes = shape_gradients(self.x0, self.elements)
-        self.points = element_points(gradients, self.elements, volumes)
+        self.points = element_points(*shape_gradients(self.x0, self.elements), self.elements)
         self.reinit()
 
     def reinit(self) -> None:
@@ -70,7 +69,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, StrainPoint
                 f"does not support materialName '{name}'. It knows "
                 f"{', '.join(map(repr, HYPERELASTIC_ENERGIES))}."
             )
-        self.law = HYPERELASTIC_ENERGIES[name]
+        self._use_law(HYPERELASTIC_ENERGIES[name])
         self._use_parameters(self.read_parameters(name))
         self.check_parameters(name)
         self.deform()

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole, LagrangianConstraint
-from sofa_softctl.runtime.components.elasticity.tetrahedron_fem import TetrahedronFEMForceField
+from sofa_softctl.runtime.behavior.roles import SolidForceField
 from sofa_softctl.runtime.core.data.types import Bool, Integers, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
@@ -19,7 +19,7 @@ _STRAIN_MIN = 1e-10
 
 
 class YoungModulusActuator(LagrangianConstraint):
-    """Changes Young's modulus E of a TetrahedronFEMForceField, or of some of its elements.
+    """Changes Young's modulus E of the elements of a force field, or of some of them.
 
     Row: J = df/dE, the elastic forces at the present position for E = 1; delta = W lambda is the
     effect of the change on the body, from delta_free = 0. The effort is the change Delta E of this
@@ -45,10 +45,10 @@ class YoungModulusActuator(LagrangianConstraint):
     row_count = 1
 
     forceField = LinkType(
-        "Force field to change; the next TetrahedronFEMForceField by default.", kind="force field"
+        "Force field to change; the next one of elements by default.", kind="force field"
     )
     elements = Integers(
-        [], "Tetrahedra to change (embedded runtime only); all by default.", follows="start"
+        [], "Elements to change (embedded runtime only); all by default.", follows="start"
     )
     minYoung = Real(10.0, "Smallest Young's modulus.", unit="pressure")
     maxYoung = Real(1e5, "Largest Young's modulus.", unit="pressure")
@@ -80,7 +80,8 @@ class YoungModulusActuator(LagrangianConstraint):
             SceneError: there is no field, or its elements have no common positive modulus.
         """
         self.field = self._find_field()
-        if self.field.youngModulus.hasParent():
+        young = self.field.findData("youngModulus")
+        if young is not None and young.hasParent():
             raise self.fault(
                 f"cannot change youngModulus of {self.field.describe()}, which is linked to other "
                 "Data. Give it as a number."
@@ -103,15 +104,18 @@ class YoungModulusActuator(LagrangianConstraint):
             )
         self.youngModulus.set(float(self._initial[0]))
 
-    def _find_field(self) -> TetrahedronFEMForceField:
+    def _find_field(self) -> SolidForceField:
         field: Any = self._links["forceField"].getLinkedBase()
         node = self._context
         while field is None and node is not None:
-            fields = [f for f in node.of("force field") if isinstance(f, TetrahedronFEMForceField)]
+            fields = [f for f in node.of("force field") if isinstance(f, SolidForceField)]
             field = next(iter(fields), None)
             node = node.parents[0] if node.parents else None
-        if not isinstance(field, TetrahedronFEMForceField):
-            raise self.fault("needs a TetrahedronFEMForceField in its node or above.")
+        if not isinstance(field, SolidForceField):
+            raise self.fault(
+                "needs a TetrahedronFEMForceField or AssumedStrainFEMForceField in its node or "
+                "above."
+            )
         return field
 
     def _find_elements(self) -> np.ndarray | slice:

@@ -44,6 +44,7 @@ def set_identity(m: np.ndarray) -> None:
 
 @njit
 def determinant(m: np.ndarray) -> float:
+    """Return det m."""
     return (
         m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
         - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])

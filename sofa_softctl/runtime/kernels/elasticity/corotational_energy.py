@@ -7,14 +7,16 @@ With the rotation R, the stretch S and Lame's parameters mu and lambda times the
     H = d2W/dF2 = 2 mu I + lambda r r^T + k sum_mn M_mn t_m t_n^T,  k = lambda (tr S - 3) - 2 mu
 
 where r is the vector of R, t_m that of R [e_m]x, and M the inverse of G = tr(S) I - S: a change D
-of F turns R by R [w]x with G w = the axial vector of R^T D - D^T R. H is exact, with its geometric
-part. For small strains it is linear elasticity in the rotated frame.
+of F turns R by R [w]x with G w = the axial vector of R^T D - D^T R. For small strains it is linear
+elasticity in the rotated frame. A time step takes K, which is H with M = I / 2 and k = -2 mu: the
+stiffness in the rotated frame, as in SOFA. It differs from H in proportion to the strain, and is
+positive also under compression, where H is not.
 
 An inverted point, det F <= 0, takes the nearest rotation, and in H the G of no stretch: there G can
 be singular.
 
 Source: McAdams et al., "Efficient elasticity for character skinning with contact and collisions",
-ACM Transactions on Graphics 30 (2011), for W and P; H and its change are derived here.
+ACM Transactions on Graphics 30 (2011), for W and P; H and the change of K are derived here.
 """
 
 from __future__ import annotations
@@ -28,7 +30,6 @@ from sofa_softctl.runtime.kernels.elasticity.corotational import (
     rotation_factor,
     set_identity,
 )
-
 
 _NEWTON_TOLERANCE = 1e-17
 """Squared change of R in the last iteration; the next would change it by about this much [-]."""
@@ -88,14 +89,16 @@ def _trace_of_stretch(R: np.ndarray, F: np.ndarray) -> float:
 
 
 @njit
-def energy(deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarray) -> float:
-    """Return the sum of W over the points.
+def energies(
+    deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarray, out: np.ndarray
+) -> None:
+    """out = W of each point.
 
     Args:
         deformations, rotations: F and R of each point, shape (p, 3, 3).
         parameters: Mu and lambda times volume [energy], shape (p, 2).
+        out: Output, shape (p,).
     """
-    total = 0.0
     for p in range(deformations.shape[0]):
         F, R = deformations[p], rotations[p]
         distance = 0.0
@@ -103,15 +106,14 @@ def energy(deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarr
             for j in range(3):
                 distance += (F[i, j] - R[i, j]) ** 2
         stretch = _trace_of_stretch(R, F) - 3.0
-        total += parameters[p, 0] * distance + 0.5 * parameters[p, 1] * stretch * stretch
-    return total
+        out[p] = parameters[p, 0] * distance + 0.5 * parameters[p, 1] * stretch * stretch
 
 
 @njit
 def stresses(
     deformations: np.ndarray, rotations: np.ndarray, parameters: np.ndarray, out: np.ndarray
 ) -> None:
-    """out = P of each point, shape (p, 3, 3); arguments as for `energy`."""
+    """out = P of each point, shape (p, 3, 3); arguments as for `energies`."""
     for p in range(deformations.shape[0]):
         F, R, P = deformations[p], rotations[p], out[p]
         mu2 = 2.0 * parameters[p, 0]
@@ -122,7 +124,7 @@ def stresses(
 
 
 @njit
-def _turning(R: np.ndarray, F: np.ndarray, G: np.ndarray, M: np.ndarray) -> float:
+def _turn_stiffness(R: np.ndarray, F: np.ndarray, G: np.ndarray, M: np.ndarray) -> float:
     """G = tr(S) I - S and M = G^-1, both of no stretch if F is inverted; return tr S."""
     trace = _trace_of_stretch(R, F)
     for i in range(3):
@@ -158,55 +160,20 @@ def _turn_axes(R: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit
-def _rate_of_turn(
-    R: np.ndarray, F: np.ndarray, D: np.ndarray, M: np.ndarray, dR: np.ndarray, dM: np.ndarray
-) -> None:
-    """dR and dM = how R and M change with F by D."""
-    b, w = np.empty(3), np.empty(3)
-    for m in range(3):
-        j, k = (m + 1) % 3, (m + 2) % 3
-        b[m] = 0.0
-        for i in range(3):
-            b[m] += R[i, k] * D[i, j] - R[i, j] * D[i, k]
-    for m in range(3):
-        w[m] = M[m, 0] * b[0] + M[m, 1] * b[1] + M[m, 2] * b[2]
-    for i in range(3):
-        dR[i, 0] = R[i, 1] * w[2] - R[i, 2] * w[1]
-        dR[i, 1] = R[i, 2] * w[0] - R[i, 0] * w[2]
-        dR[i, 2] = R[i, 0] * w[1] - R[i, 1] * w[0]
-    dG, half = np.empty((3, 3)), np.empty((3, 3))
-    trace = 0.0
-    for i in range(3):
-        for j in range(3):
-            total = 0.0
-            for k in range(3):
-                total += dR[k, i] * F[k, j] + R[k, i] * D[k, j]
-                total += dR[k, j] * F[k, i] + R[k, j] * D[k, i]
-            dG[i, j] = -0.5 * total
-        trace -= dG[i, i]
-    for i in range(3):
-        dG[i, i] += trace
-    for i in range(3):
-        for j in range(3):
-            half[i, j] = dG[i, 0] * M[0, j] + dG[i, 1] * M[1, j] + dG[i, 2] * M[2, j]
-    for i in range(3):
-        for j in range(3):
-            dM[i, j] = -(M[i, 0] * half[0, j] + M[i, 1] * half[1, j] + M[i, 2] * half[2, j])
-
-
-@njit
 def tangents(
     deformations: np.ndarray,
     rotations: np.ndarray,
     parameters: np.ndarray,
     factor: float,
+    is_exact: bool,
     out: np.ndarray,
 ) -> None:
-    """out = factor H of each point.
+    """out = factor K of each point, or factor H if it should be exact.
 
     Args:
-        deformations, rotations, parameters: As for `energy`.
+        deformations, rotations, parameters: As for `energies`.
         factor: Scale [-].
+        is_exact: Take H, the derivative of P, instead of K.
         out: Entries by (i, j) and (k, l) of F, shape (p, 9, 9), symmetric.
     """
     G, M = np.empty((3, 3)), np.empty((3, 3))
@@ -214,9 +181,15 @@ def tangents(
     for p in range(deformations.shape[0]):
         F, R, A = deformations[p], rotations[p], out[p]
         mu, lam = factor * parameters[p, 0], factor * parameters[p, 1]
-        turn = lam * (_turning(R, F, G, M) - 3.0) - 2.0 * mu
         _turn_axes(R, t)
-        _combine(M, t, turn, s)
+        if is_exact:
+            turn = lam * (_turn_stiffness(R, F, G, M) - 3.0) - 2.0 * mu
+            _combine(M, t, turn, s)
+        else:
+            for m in range(3):
+                for i in range(3):
+                    for j in range(3):
+                        s[m, i, j] = -mu * t[m, i, j]
         for i in range(3):
             for j in range(3):
                 row, r = A[3 * i + j], lam * R[i, j]
@@ -248,41 +221,58 @@ def add_tangent_rates(
     factor: float,
     out: np.ndarray,
 ) -> None:
-    """out += factor times how H changes with F by D: the third derivative of W with D.
+    """out += factor B, with B dF the change of K D as F changes by dF: rank 3, not symmetric.
+
+    K D = R (2 mu sym(E) + lambda tr(E) I) with E = R^T D depends on F by R only.
 
     Args:
         deformations, rotations, parameters, out: As for `tangents`.
         rates: D of each point, shape (p, 3, 3).
         factor: Scale [-].
     """
-    G, M, dR, dM = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-    t, dt = np.empty((3, 3, 3)), np.empty((3, 3, 3))
-    on_t, on_dt = np.empty((3, 3, 3)), np.empty((3, 3, 3))
+    G, M, E, Y = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
+    t, s, y = np.empty((3, 3, 3)), np.empty((3, 3, 3)), np.empty((3, 3, 3))
     for p in range(deformations.shape[0]):
-        F, R, D, A = deformations[p], rotations[p], rates[p], out[p]
+        R, D, A = rotations[p], rates[p], out[p]
         mu, lam = factor * parameters[p, 0], factor * parameters[p, 1]
-        turn = lam * (_turning(R, F, G, M) - 3.0) - 2.0 * mu
-        _rate_of_turn(R, F, D, M, dR, dM)
+        _turn_stiffness(R, deformations[p], G, M)
         _turn_axes(R, t)
-        _turn_axes(dR, dt)
-        d_turn = lam * _trace_of_stretch(R, D)
-        _combine(M, t, turn, on_dt)
-        for m in range(3):
-            for n in range(3):
-                dM[m, n] = turn * dM[m, n] + d_turn * M[m, n]
-        for m in range(3):
-            for i in range(3):
-                for j in range(3):
-                    total = 0.0
-                    for n in range(3):
-                        total += dM[m, n] * t[n, i, j] + turn * M[m, n] * dt[n, i, j]
-                    on_t[m, i, j] = total
+        _combine(M, t, 1.0, s)
         for i in range(3):
             for j in range(3):
-                row, r, dr = A[3 * i + j], lam * R[i, j], lam * dR[i, j]
+                E[i, j] = R[0, i] * D[0, j] + R[1, i] * D[1, j] + R[2, i] * D[2, j]
+        trace = E[0, 0] + E[1, 1] + E[2, 2]
+        for m in range(3):  # Y: change of R^T K D as R turns by the unit vector m
+            _turn_response(E, m, mu, lam, trace, Y)
+            for i in range(3):
+                for j in range(3):
+                    y[m, i, j] = R[i, 0] * Y[0, j] + R[i, 1] * Y[1, j] + R[i, 2] * Y[2, j]
+        for i in range(3):
+            for j in range(3):
+                row = A[3 * i + j]
+                y0, y1, y2 = y[0, i, j], y[1, i, j], y[2, i, j]
                 for k in range(3):
                     for l in range(3):
-                        total = r * dR[k, l] + dr * R[k, l]
-                        for m in range(3):
-                            total += t[m, i, j] * on_t[m, k, l] + dt[m, i, j] * on_dt[m, k, l]
-                        row[3 * k + l] += total
+                        row[3 * k + l] += y0 * s[0, k, l] + y1 * s[1, k, l] + y2 * s[2, k, l]
+
+
+@njit
+def _turn_response(
+    E: np.ndarray, axis: int, mu: float, lam: float, trace: float, Y: np.ndarray
+) -> None:
+    """Y = 2 mu (w sym(E) - sym(w E)) + lambda (tr(E) w - tr(w E) I), w = [e_axis]x."""
+    j, k = (axis + 1) % 3, (axis + 2) % 3  # w[j, k] = -1, w[k, j] = 1
+    for p in range(3):
+        for q in range(3):
+            Y[p, q] = 0.0
+    for q in range(3):
+        turned_j, turned_k = -E[k, q], E[j, q]  # rows j and k of w E
+        Y[j, q] += mu * (-E[k, q] - E[q, k]) - mu * turned_j
+        Y[k, q] += mu * (E[j, q] + E[q, j]) - mu * turned_k
+        Y[q, j] -= mu * turned_j
+        Y[q, k] -= mu * turned_k
+    Y[j, k] -= lam * trace
+    Y[k, j] += lam * trace
+    turned_trace = lam * (E[j, k] - E[k, j])
+    for i in range(3):
+        Y[i, i] -= turned_trace

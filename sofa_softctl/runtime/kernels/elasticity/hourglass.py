@@ -10,7 +10,9 @@ with the constant matrix H of `hourglass_stiffness`. Turning the element changes
 rigid motions without any rotation, and a polynomial, whose derivatives are exact:
 
     f_a = -sum_m D_ma^T T_m,   T_m = sum_n H_mn Q_n,   D_ma = dQ_m/dx_a = g_a q_m^T + gamma_ma F^T
-    K_ab = sum_mn D_ma^T H_mn D_nb + sum_m ((T_m . g_a) gamma_mb + gamma_ma (T_m . g_b)) I
+    K_ab = sum_mn D_ma^T H_mn D_nb + sum_m ((T_m . g_a) gamma_mb + gamma_ma (T_m . g_b)) I,
+
+where the second sum, the geometric stiffness, need not be positive.
 
 Source: Flanagan and Belytschko 1981 for g and gamma; Reese, "A large deformation solid-shell
 concept based on reduced integration with hourglass stabilization", 2007, for stabilisation by
@@ -51,61 +53,31 @@ def _strains(
 
 
 @njit
-def _tensions(H: np.ndarray, Q: np.ndarray, T: np.ndarray) -> None:
-    """T = H Q, by rows of the symmetric H."""
-    T[:] = 0.0
-    for s in range(12):
-        for r in range(12):
-            T[r] += H[s, r] * Q[s]
-
-
-@njit
-def energies(
+def forces(
     x: np.ndarray,
     elements: np.ndarray,
     g: np.ndarray,
     gamma: np.ndarray,
-    H: np.ndarray,
+    T: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Compute W of each element.
+    """Compute -D(x)^T T of each element.
 
     Args:
         x: Positions, shape (n, 3).
         elements: Hexahedra, shape (m, 8).
         g: Mean gradients of the shape functions [1/length], shape (m, 8, 3).
         gamma: Hourglass shapes [-], shape (m, 8, 4).
-        H: Stiffness by (m, i) and (n, j) [force/length], shape (m, 12, 12).
-        out: Output, shape (m,).
+        T: Tensions by (m, i) of each element [force], shape (m, 12).
+        out: Forces on the nodes, shape (m, 8, 3).
     """
-    F, q, Q, T = np.empty((3, 3)), np.empty((4, 3)), np.empty(12), np.empty(12)
+    F, q, Q = np.empty((3, 3)), np.empty((4, 3)), np.empty(12)
     for e in range(elements.shape[0]):
         _strains(x, elements[e], g[e], gamma[e], F, q, Q)
-        _tensions(H[e], Q, T)
-        total = 0.0
-        for s in range(12):
-            total += Q[s] * T[s]
-        out[e] = 0.5 * total
-
-
-@njit
-def forces(
-    x: np.ndarray,
-    elements: np.ndarray,
-    g: np.ndarray,
-    gamma: np.ndarray,
-    H: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Compute the forces on the nodes of each element, shape (m, 8, 3); see `energies`."""
-    F, q, Q, T = np.empty((3, 3)), np.empty((4, 3)), np.empty(12), np.empty(12)
-    for e in range(elements.shape[0]):
-        _strains(x, elements[e], g[e], gamma[e], F, q, Q)
-        _tensions(H[e], Q, T)
         for a in range(8):
             out[e, a, :] = 0.0
             for m in range(4):
-                t0, t1, t2 = T[3 * m], T[3 * m + 1], T[3 * m + 2]
+                t0, t1, t2 = T[e, 3 * m], T[e, 3 * m + 1], T[e, 3 * m + 2]
                 along = t0 * g[e, a, 0] + t1 * g[e, a, 1] + t2 * g[e, a, 2]
                 shape = gamma[e, a, m]
                 for i in range(3):
@@ -113,44 +85,98 @@ def forces(
                     out[e, a, i] -= along * q[m, i] + shape * turned
 
 
-@njit(fastmath=True)
-def stiffness(
+@njit
+def rates(
     x: np.ndarray,
+    v: np.ndarray,
+    elements: np.ndarray,
+    g: np.ndarray,
+    gamma: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Compute D(x) v of each element: how Q changes at x along v, shape (m, 12).
+
+    It is F(v)^T q(x) + F(x)^T q(v), symmetric in x and v; Q itself is half of D(x) x. Arguments
+    as for `forces`.
+    """
+    F, q, G, r = np.empty((3, 3)), np.empty((4, 3)), np.empty((3, 3)), np.empty((4, 3))
+    Q = np.empty(12)
+    for e in range(elements.shape[0]):
+        _strains(x, elements[e], g[e], gamma[e], F, q, Q)
+        _strains(v, elements[e], g[e], gamma[e], G, r, Q)
+        for m in range(4):
+            for j in range(3):
+                total = 0.0
+                for i in range(3):
+                    total += G[i, j] * q[m, i] + F[i, j] * r[m, i]
+                out[e, 3 * m + j] = total
+
+
+@njit
+def _derivative(
+    x: np.ndarray,
+    element: np.ndarray,
+    g: np.ndarray,
+    gamma: np.ndarray,
+    F: np.ndarray,
+    q: np.ndarray,
+    Q: np.ndarray,
+    D: np.ndarray,
+) -> None:
+    """D = dQ/dx at x, shape (12, 24); F, q and Q are memory."""
+    _strains(x, element, g, gamma, F, q, Q)
+    for m in range(4):
+        for a in range(8):
+            for i in range(3):
+                for j in range(3):
+                    D[3 * m + i, 3 * a + j] = g[a, i] * q[m, j] + gamma[a, m] * F[j, i]
+
+
+@njit(fastmath=True)
+def tangents(
+    x: np.ndarray,
+    y: np.ndarray,
     elements: np.ndarray,
     g: np.ndarray,
     gamma: np.ndarray,
     H: np.ndarray,
+    T: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Compute K of each element by (a, i) and (b, j), shape (m, 24, 24); see `energies`."""
-    F, q, Q, T = np.empty((3, 3)), np.empty((4, 3)), np.empty(12), np.empty(12)
-    D, HD = np.empty((12, 24)), np.empty((12, 24))
+    """Compute D(x)^T H D(y) + the geometric stiffness of tensions T, by (a, i) and (b, j).
+
+    With x = y and T = 0 it is the stiffness of a time step, which is positive; with T = H Q that
+    is exact. With T = H D(x) y it is the derivative of D(x)^T H D(x) y by x.
+
+    Args:
+        x, y: Positions, or velocities, shape (n, 3).
+        elements, g, gamma, T: As for `forces`.
+        H: Stiffness by (m, i) and (n, j) [force/length], shape (m, 12, 12).
+        out: Output, shape (m, 24, 24).
+    """
+    F, q, Q = np.empty((3, 3)), np.empty((4, 3)), np.empty(12)
+    left, right, product = np.empty((12, 24)), np.empty((12, 24)), np.empty((12, 24))
     for e in range(elements.shape[0]):
-        _strains(x, elements[e], g[e], gamma[e], F, q, Q)
-        _tensions(H[e], Q, T)
-        for m in range(4):
-            for a in range(8):
-                for i in range(3):
-                    for j in range(3):
-                        D[3 * m + i, 3 * a + j] = g[e, a, i] * q[m, j] + gamma[e, a, m] * F[j, i]
+        _derivative(x, elements[e], g[e], gamma[e], F, q, Q, left)
+        _derivative(y, elements[e], g[e], gamma[e], F, q, Q, right)
         K = out[e]
-        HD[:] = 0.0
+        product[:] = 0.0
         for r in range(12):
             for s in range(12):
                 h = H[e, r, s]
                 for c in range(24):
-                    HD[r, c] += h * D[s, c]
+                    product[r, c] += h * right[s, c]
         K[:] = 0.0
         for r in range(12):
             for k in range(24):
-                d = D[r, k]
+                d = left[r, k]
                 for c in range(24):
-                    K[k, c] += d * HD[r, c]
+                    K[k, c] += d * product[r, c]
         for a in range(8):
             for b in range(8):
                 total = 0.0
                 for m in range(4):
-                    t0, t1, t2 = T[3 * m], T[3 * m + 1], T[3 * m + 2]
+                    t0, t1, t2 = T[e, 3 * m], T[e, 3 * m + 1], T[e, 3 * m + 2]
                     on_a = t0 * g[e, a, 0] + t1 * g[e, a, 1] + t2 * g[e, a, 2]
                     on_b = t0 * g[e, b, 0] + t1 * g[e, b, 1] + t2 * g[e, b, 2]
                     total += on_a * gamma[e, b, m] + gamma[e, a, m] * on_b
@@ -167,20 +193,21 @@ def add_forces(elements: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
                 out[elements[e, a], i] += f[e, a, i]
 
 
-@njit
+@njit(fastmath=True)
 def add_product(
     v: np.ndarray, elements: np.ndarray, K: np.ndarray, factor: float, out: np.ndarray
 ) -> None:
-    """out += factor K v, with K of each element from `stiffness`; v and out of shape (n, 3)."""
+    """out += factor K v, with K of each element from `tangents`; v and out of shape (n, 3)."""
     u, f = np.empty(24), np.empty(24)
     for e in range(elements.shape[0]):
         for a in range(8):
             for i in range(3):
                 u[3 * a + i] = v[elements[e, a], i]
-        f[:] = 0.0
-        for c in range(24):
-            for k in range(24):
-                f[k] += K[e, c, k] * u[c]
+        for k in range(24):
+            total = 0.0
+            for c in range(24):
+                total += K[e, k, c] * u[c]
+            f[k] = total
         for a in range(8):
             for i in range(3):
                 out[elements[e, a], i] += factor * f[3 * a + i]
@@ -191,7 +218,7 @@ def add_matrix(K: np.ndarray, factor: float, slots: np.ndarray, values: np.ndarr
     """values[slots] += factor K, node pairs in the order of `hexahedral.element_pairs`.
 
     Args:
-        K: From `stiffness`, shape (m, 24, 24).
+        K: From `tangents`, symmetric, shape (m, 24, 24).
         factor: Scale of the matrix [-].
         slots: Index of each pair's block, ~index if its transpose is stored, shape (m, 36).
         values: Blocks, shape (k, 3, 3).
@@ -201,6 +228,7 @@ def add_matrix(K: np.ndarray, factor: float, slots: np.ndarray, values: np.ndarr
         for a in range(8):
             for b in range(a + 1):
                 slot = slots[e, pair]
+                is_one_node = a != b and slot == slots[e, a * (a + 3) // 2]  # of a wedge
                 pair += 1
                 row, col = 3 * a, 3 * b
                 if slot < 0:
@@ -209,3 +237,5 @@ def add_matrix(K: np.ndarray, factor: float, slots: np.ndarray, values: np.ndarr
                 for i in range(3):
                     for j in range(3):
                         values[slot, i, j] += factor * K[e, row + i, col + j]
+                        if is_one_node:
+                            values[slot, j, i] += factor * K[e, row + i, col + j]

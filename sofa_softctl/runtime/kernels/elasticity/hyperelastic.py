@@ -136,8 +136,10 @@ def _invariants(F: np.ndarray, cof: np.ndarray) -> tuple[float, float, float]:
 
 
 @njit
-def energy(deformations: np.ndarray, material: int, parameters: np.ndarray) -> float:
-    """Return the sum of W over the points, zero at rest.
+def energies(
+    deformations: np.ndarray, material: int, parameters: np.ndarray, out: np.ndarray
+) -> None:
+    """out = W of each point, zero at rest.
 
     Args:
         deformations: F of each point, shape (p, 3, 3).
@@ -145,13 +147,12 @@ def energy(deformations: np.ndarray, material: int, parameters: np.ndarray) -> f
             ARRUDA_BOYCE.
         parameters: mu and lambda, c1, c2 and k of MOONEY_RIVLIN, or mu and k of ARRUDA_BOYCE,
             times the volume of each point [energy], shape (p, 2) or (p, 3). W is linear in them.
+        out: Output, shape (p,).
     """
     cof = np.empty((3, 3))
-    total = 0.0
     for p in range(deformations.shape[0]):
         I1, I2, J = _invariants(deformations[p], cof)
-        total += _energy_density(material, parameters[p], I1, I2, J)
-    return total
+        out[p] = _energy_density(material, parameters[p], I1, I2, J)
 
 
 @njit
@@ -161,7 +162,7 @@ def slopes(
     """out = derivatives of W at each point in the order of SLOPES, shape (p, 12).
 
     Args:
-        deformations, material, parameters: As for `energy`.
+        deformations, material, parameters: As for `energies`.
         out: Output, shape (p, 12).
     """
     cof = np.empty((3, 3))
@@ -205,9 +206,7 @@ def half_I2_gradient(F: np.ndarray, out: np.ndarray) -> None:
 
 
 @njit
-def tangents(
-    deformations: np.ndarray, slopes: np.ndarray, factor: float, out: np.ndarray
-) -> None:
+def tangents(deformations: np.ndarray, slopes: np.ndarray, factor: float, out: np.ndarray) -> None:
     """out = factor H of each point.
 
     Args:

@@ -17,6 +17,7 @@ from sofa_softctl.runtime.kernels.elasticity.hyperelastic import (
     squares,
 )
 
+
 @njit
 def _cofactors_change(m: np.ndarray, d: np.ndarray, out: np.ndarray) -> None:
     """out = how the cofactors of m change with m by d."""
@@ -79,7 +80,7 @@ def add_tangent_rates(
     rows = np.empty((6, 3, 3))
     for number in range(deformations.shape[0]):
         F, D, w, A = deformations[number], rates[number], slopes[number], out[number]
-        W1, W2, WJ, W11, W1J, W2J, WJJ = w[0], w[1], w[2], w[3], w[4], w[5], w[6]
+        W2, WJ, W11, W1J, W2J, WJJ = w[1], w[2], w[3], w[4], w[5], w[6]
         cofactors(F, cof)
         _cofactors_change(F, D, dcof)
         squares(F, C, B)

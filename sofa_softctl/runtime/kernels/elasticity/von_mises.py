@@ -53,22 +53,6 @@ def linear_stress(strain: np.ndarray, lame: np.ndarray) -> np.ndarray:
     return shear + (lame[:, 0] * trace)[:, None, None] * np.eye(3)
 
 
-def hyperelastic_stress(F: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Return Cauchy's stress of a strain energy, shape (m, 3, 3).
-
-    Args:
-        F: Deformation gradients, shape (m, 3, 3).
-        slopes: Derivatives of the energy by I1, I2 and J first, as in `hyperelastic`, for a volume
-            of 1, shape (m, 3 or more).
-    """
-    B = F @ F.transpose(0, 2, 1)
-    J = np.linalg.det(F)[:, None, None]
-    W1, W2, WJ = (slopes[:, k, None, None] for k in range(3))
-    I1 = np.trace(B, axis1=1, axis2=2)[:, None, None]
-    with np.errstate(divide="ignore", invalid="ignore"):  # of a flat element
-        return np.asarray(2.0 / J * (W1 * B + W2 * (I1 * B - B @ B)) + WJ * np.eye(3))
-
-
 def von_mises(stress: np.ndarray) -> np.ndarray:
     """Return sqrt(3/2) times the norm of the deviator [pressure], shape (m,)."""
     mean = np.trace(stress, axis1=1, axis2=2)[:, None, None] / 3.0

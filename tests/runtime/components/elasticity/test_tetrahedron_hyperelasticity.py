@@ -216,7 +216,7 @@ def test_a_stable_material_turns_back_what_is_inside_out(root, stretched, run):
         ),
         (
             {"materialName": "MooneyRivlin", "ParameterSet": [1.0, 2.0]},
-            "for MooneyRivlin, c1, c2, k, or that many for each of its 1 tetrahedra; got 2",
+            "for MooneyRivlin, c1, c2, k, or that many for each of its 1 elements; got 2",
         ),
         (
             {"materialName": "StVenantKirchhoff", "ParameterSet": [1.0, -0.7]},

@@ -288,5 +288,5 @@ def test_an_actuator_without_elasticity_is_an_error(root, integrated, run):
     node = integrated(root, "body", [[0.0, 0.0, 0.0]])
     node.addObject("UniformMass", vertexMass=1.0)
     node.addObject("YoungModulusActuator")
-    with pytest.raises(SceneError, match="needs a TetrahedronFEMForceField in its node or above"):
+    with pytest.raises(SceneError, match="needs a TetrahedronFEMForceField or Assumed"):
         run(root)
