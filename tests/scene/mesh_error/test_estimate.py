@@ -78,8 +78,10 @@ def test_all_materials_have_the_excess_of_linear_elasticity_at_rest(material):
         body.addObject("TetrahedronHyperelasticityFEMForceField", name="law", **options)
         body.removeObject(body.fem)
 
+    (estimate,) = mesh_errors(session_of(x, cells, further=add).root, quick=True)
+    assert estimate.element == "TetrahedronHyperelasticityFEMForceField"
     linear = excess_of(x, cells, quick=True)
-    assert excess_of(x, cells, quick=True, further=add) == pytest.approx(linear, rel=1e-6)
+    assert estimate.worst.excess == pytest.approx(linear, rel=1e-6)
 
 
 def test_moduli_that_differ_by_rounding_are_one_region():
@@ -159,6 +161,19 @@ def test_a_plane_of_symmetry_holds_new_nodes_along_its_normal_only():
 
     part = excess_of(x[kept], numbers.reshape(half.shape), further=cut)
     assert part == pytest.approx(excess_of(x, cells), rel=1e-6)
+
+
+def test_a_load_on_fixed_nodes_is_left_out():
+    x, cells = beam(1)
+
+    def pull(body):
+        clamped = np.flatnonzero(x[:, 0] < 1e-9).tolist()
+        for name, indices in (("idle", clamped), ("motor", [*clamped[:1], len(x) - 1])):
+            options = {"indices": indices, "hasPullPoint": False, "valueType": "force"}
+            body.addObject("CableConstraint", name=name, value=[0.0], **options)
+
+    (estimate,) = mesh_errors(session_of(x, cells, further=pull).root, quick=True)
+    assert {load.load for load in estimate.loads} == {"its weight", "/body/motor"}
 
 
 def test_layers_of_a_body_are_estimated_together():
