@@ -24,8 +24,6 @@ from sofa_softctl.scene.mesh_error.result import WEIGHT
 
 POISSON_RATIO_MAX = 0.4999
 """Largest Poisson's ratio of an estimate: above, changes of volume are only rounding [-]."""
-DIGITS = 9
-"""Digits of moduli that are taken [-]."""
 SUPPORT_RATIO_MAX = 100.0
 """Stiffness of springs on a node by that of an element, above which they hold it as a clamp: on
 finer meshes they hold the nodes between such nodes, too [-]."""
@@ -133,9 +131,7 @@ def _elements(field: Any) -> Elements:
         lam, shear = field.stiffness.T / volumes
     total = np.where(lam + shear > 0.0, lam + shear, 1.0)
     young = shear * (3.0 * lam + 2.0 * shear) / total
-    scale = 10.0**-DIGITS * max(float(young.max()), np.finfo(float).tiny)
-    young = np.round(young / scale) * scale  # elements that differ by rounding are one region
-    poisson = np.clip(np.round(0.5 * lam / total, DIGITS), 0.0, POISSON_RATIO_MAX)
+    poisson = np.clip(0.5 * lam / total, 0.0, POISSON_RATIO_MAX)
     quadratic = kind == NOT_LOCKING and bool(field.quadratic.get())
     return Elements(field.x0, cells, young, poisson, kind, quadratic)
 

@@ -39,6 +39,8 @@ from sofa_softctl.runtime.mesh.split import quadratic_nodes
 
 REGIONS_MAX = 64
 """Most different moduli that count as regions."""
+REGION_DIGITS = 9
+"""Digits in which moduli differ between regions: others are rounding, by which all would lock."""
 
 _FACES = np.array([(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)])
 """Faces of a tetrahedron."""
@@ -157,7 +159,9 @@ def regions_of(parameters: np.ndarray) -> np.ndarray:
         parameters: Parameters of elements, shape (m, k). More different ones than REGIONS_MAX are
             the gradient of a single region.
     """
-    _, regions = np.unique(parameters, axis=0, return_inverse=True)
+    largest = np.abs(parameters).max(axis=0, initial=np.finfo(float).tiny)
+    rounded = np.round(parameters / largest, REGION_DIGITS)
+    _, regions = np.unique(rounded, axis=0, return_inverse=True)
     regions = regions.ravel()
     return regions if regions.max(initial=0) < REGIONS_MAX else np.zeros_like(regions)
 
