@@ -33,8 +33,8 @@ from sofa_softctl.scene.mesh_error.result import (
 REFINED_NODES_MAX = 50_000
 """Nodes of a refined mesh up to which it is solved: twenty seconds, and 3 GB."""
 QUICK_TETRAHEDRA_MAX = 4_000
-"""Tetrahedra of all bodies up to which the estimate after a run is made: a second, and less than
-100 steps; a hexahedron counts as six."""
+"""Tetrahedra of all bodies up to which the estimate after a run is made: a second, and up to
+150 steps; a hexahedron counts as six."""
 GROWTH = 6.0
 """Nodes of a refined mesh by those before [-]."""
 RICHARDSON_ORDER = 1.6
