@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run if neither the user nor the scene says (DURATION in the scene) [time]."""
-ESTIMATE_STEPS_MIN = 100
-"""Steps of a run from which on meshes are estimated after it: as long as some 80 steps take."""
+ESTIMATE_STEPS_MIN = 200
+"""Steps of a run from which on meshes are estimated after it: they take up to 150 steps."""
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
 
 

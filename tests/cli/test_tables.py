@@ -19,6 +19,7 @@ COMMANDS = {
     "plugins": (["plugins"], "plugin"),
     "doctor": (["doctor"], "Python"),
     "mesh": (["info", "scenes/meshes/finger.vtk"], "scaled Jacobian"),
+    "mesh error": (["mesh", "error", "scenes/pushing.py"], "TetrahedronFEMForceField"),
     "recording": (["info", "run.mcap"], LONG),
     "devices": (["bridge", "list"], "dynamixel"),
     "robot": (["bridge", "check", "hardware/trunk_servos.toml"], "long_right"),

@@ -37,6 +37,8 @@ class ElasticBody:
 
     path: str
     """Path of the state."""
+    element: str
+    """Class of its force field, the first one if there are several."""
     parts: list[Elements]
     """Elements of each of its force fields, all of tetrahedra or all of hexahedra."""
     motion: sparse.csr_array
@@ -109,6 +111,7 @@ def _body(root: Any, system: MechanicalSystem, path: str, fields: list[Any]) -> 
     is_held = support.diagonal() > SUPPORT_RATIO_MAX * stiffness
     return ElasticBody(
         path,
+        fields[0].getClassName(),
         parts,
         sparse.csr_array(sparse.diags_array((~is_held).astype(float)) @ motion @ moves),
         support,

@@ -18,6 +18,8 @@ its softest motion, far above rounding [-]."""
 HELD_TOLERANCE = 1e-8
 """Squared displacement of held nodes by that of a rigid motion, or springs' stiffness by that of an
 element, below which they do not hold it [-]."""
+LOAD_TOLERANCE = 1e-8
+"""Part of a load that deforms the body, below which it is rounding [-]."""
 MODE_COUNT = 4
 """Motions that are iterated for the softest one."""
 MODE_ITERATIONS = 12
@@ -98,7 +100,14 @@ class BodyModel:
             return None
         forces = self._forces(np.stack([d.ravel() for d in densities], axis=1))
         work: np.ndarray = np.einsum("ij,ij->j", forces, solve(forces))
-        return work if (work > 0.0).all() else None
+        return work
+
+    def deforms(self, force: np.ndarray) -> bool:
+        """Return True for forces on nodes that neither are all on fixed ones, nor only move it."""
+        moving = np.linalg.norm(self.motion.T @ force.ravel())
+        balanced = self._forces(self.density(force).reshape(-1, 1))
+        least = LOAD_TOLERANCE * np.linalg.norm(force)
+        return bool(min(moving, np.linalg.norm(balanced)) > least)
 
     def softest_motion(self) -> np.ndarray | None:
         """Return the natural mode of the lowest frequency at uniform density, shape (n, 3)."""

@@ -8,7 +8,7 @@ c that of the continuum.
 c comes from meshes with edges of half and a quarter of the length and elements that do not lock,
 10-node tetrahedra or hexahedra with enhanced strains: by Richardson, c = c_2 + (c_2 - c_1) /
 (2^p - 1). Elements that do not lock on the same mesh are no measure: where walls and necks are one
-element thick they are too stiff themselves, by 95 % in `scenes/trunk.py`.
+element thick they are too stiff themselves, by 45 % in `scenes/trunk.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from sofa_softctl.scene.mesh_error.elements import NOT_LOCKING, refine
 from sofa_softctl.scene.mesh_error.result import (
     AIM,
     SOFTEST_MOTION,
-    WEIGHT,
     LoadEstimate,
     MeshEstimate,
 )
@@ -34,8 +33,8 @@ from sofa_softctl.scene.mesh_error.result import (
 REFINED_NODES_MAX = 50_000
 """Nodes of a refined mesh up to which it is solved: twenty seconds, and 3 GB."""
 QUICK_TETRAHEDRA_MAX = 4_000
-"""Tetrahedra of all bodies up to which the estimate after a run is made: a second, and less than
-100 steps; a hexahedron counts as six."""
+"""Tetrahedra of all bodies up to which the estimate after a run is made: a second, and up to
+150 steps; a hexahedron counts as six."""
 GROWTH = 6.0
 """Nodes of a refined mesh by those before [-]."""
 RICHARDSON_ORDER = 1.6
@@ -59,7 +58,7 @@ def mesh_errors(root: Any, *, quick: bool = False) -> list[MeshEstimate]:
     return [
         MeshEstimate(path, reason=body if isinstance(body, str) else too_many)
         if is_large or isinstance(body, str)
-        else _estimate_or_reason(path, body, quick)
+        else _estimate_or_reason(body, quick)
         for path, body in bodies
     ]
 
@@ -71,24 +70,23 @@ def _count_tetrahedra(body: ElasticBody) -> int:
     )
 
 
-def _estimate_or_reason(path: str, body: ElasticBody, quick: bool) -> MeshEstimate:
+def _estimate_or_reason(body: ElasticBody, quick: bool) -> MeshEstimate:
     try:
-        return estimate(path, body, quick=quick)
+        return estimate(body, quick=quick)
     except (SoftctlError, np.linalg.LinAlgError, MemoryError) as error:
-        return MeshEstimate(path, reason=str(error) or "there is not enough memory")
+        return MeshEstimate(body.path, reason=str(error) or "there is not enough memory")
 
 
-def estimate(path: str, body: ElasticBody, *, quick: bool = False) -> MeshEstimate:
+def estimate(body: ElasticBody, *, quick: bool = False) -> MeshEstimate:
     """Return the estimate for a body.
 
     Args:
-        path: Path of its state.
         body: The body.
         quick: Refine once, and compare nothing else.
     """
     first = body.parts[0]
     cells = sum(len(part.cells) for part in body.parts)
-    result = MeshEstimate(path, first.kind, len(first.x), cells, first.edge_length)
+    result = MeshEstimate(body.path, body.element, len(first.x), cells, first.edge_length)
     model = BodyModel(body.parts, body.motion, body.support)
     loads = _loads(model, body)
     densities = list(loads.values())
@@ -123,10 +121,9 @@ def estimate(path: str, body: ElasticBody, *, quick: bool = False) -> MeshEstima
 
 
 def _loads(model: BodyModel, body: ElasticBody) -> dict[str, np.ndarray]:
-    """Return the density of each load."""
-    loads = {name: model.density(force) for name, force in body.loads.items()}
-    if model.free.shape[1] == 6:
-        loads.pop(WEIGHT, None)  # by which it only falls
+    """Return the density of each load that deforms a body; gravity only moves a free one."""
+    forces = body.loads.items()
+    loads = {name: model.density(force) for name, force in forces if model.deforms(force)}
     if model.free.shape[1] or not loads:
         softest = model.softest_motion()
         if softest is not None:

@@ -13,8 +13,9 @@ ORDER = [0, 1, 3, 2, 4, 5, 7, 6]
 
 def beam(across, *, shape="tetrahedra"):
     """Nodes (n, 3) and elements of a beam with that many cubes across its height."""
-    counts = np.array([across * 10, across, across]) if across > 1 else np.array([10, 1, 1])
-    lines = [np.linspace(0.0, size, n + 1) for size, n in zip((LENGTH, HEIGHT, HEIGHT), counts)]
+    counts = np.array([10 * across, across, across])
+    sizes = zip((LENGTH, HEIGHT, HEIGHT), counts, strict=True)
+    lines = [np.linspace(0.0, size, count + 1) for size, count in sizes]
     x = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).reshape(-1, 3)
     number = np.arange(len(x)).reshape(counts + 1)
     corners = [
