@@ -306,8 +306,9 @@ def test_a_coarse_cantilever_bends_as_beams_do(element, across, least, shake, po
 @pytest.mark.study
 @pytest.mark.parametrize("edge", [10.0, 9.0, 8.0, 6.0, 5.0, 4.5, 4.0, 3.3])
 def test_meshes_of_pytetwild_bend_as_beams_do(edge, tmp_path, monkeypatch):
-    """Meshes without any order, other in each run: 10-node tetrahedra reach 0.95 on all, smoothed
-    ones 0.8 with one layer, 0.9 with two, above 200 nodes, and 0.94 with three, above 500. SOFA's tetrahedra have 0.16 to 0.34 at edges of 10, 0.41 to 0.66 at 5."""
+    """Meshes without any order, another in each run: 10-node tetrahedra reach 0.95 on all, smoothed
+    ones 0.8 with one layer, 0.9 with two, above 200 nodes, and 0.94 with three, above 500. SOFA's
+    tetrahedra have 0.16 to 0.34 at edges of 10, 0.41 to 0.66 at 5."""
     pytetwild = pytest.importorskip("pytetwild")
     monkeypatch.chdir(tmp_path)  # it writes a file
     corners = np.array(list(itertools.product((0.0, 100.0), (0.0, 10.0), (0.0, 10.0))))
