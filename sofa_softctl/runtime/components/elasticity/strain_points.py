@@ -6,11 +6,11 @@ can hardly change (volume locking). These points average strains so that both di
 - 4-node tetrahedra: the strain of shear around each edge, that of volume in disjoint patches of
   tetrahedra around edges. With as many volumes as elements, 1.5 for each degree of freedom, volume
   would lock; with one for each edge of a few, it does not. A greedy choice of edges leaves patches
-  of one to four tetrahedra between, which would lock; they join a neighbour. Source: Nguyen-Thoi, Liu, Vu-Do,
-  Nguyen-Xuan, "An edge-based smoothed finite element method for visco-elastoplastic analyses of 2D
-  solids", 2009, and its form in three dimensions, Cazes and Meschke 2013, for the shear; de Souza
-  Neto, Pires, Owen, "F-bar-based linear triangles and tetrahedra for finite strain analysis of
-  nearly incompressible solids", 2005, for disjoint patches.
+  of one to four tetrahedra between, which would lock; they join a neighbour. Source: Nguyen-Thoi,
+  Liu, Vu-Do, Nguyen-Xuan, "An edge-based smoothed finite element method for visco-elastoplastic
+  analyses of 2D solids", 2009, and its form in three dimensions, Cazes and Meschke 2013, for the
+  shear; de Souza Neto, Pires, Owen, "F-bar-based linear triangles and tetrahedra for finite strain
+  analysis of nearly incompressible solids", 2005, for disjoint patches.
 - 10-node tetrahedra: shear at four Gauss points, the mean change of volume of two elements with a
   common face. With the mean of each element, whose faces have no node inside, pressure would
   alternate between neighbours. Source: Simo, Taylor, Pister, "Variational and projection methods
