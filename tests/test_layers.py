@@ -51,7 +51,7 @@ INNER = {
     "learning": "task policy surrogates environments measuring training",
     "library": "ocp motions building|reduced playing",
     "qpcc": "problem pieces search solve examples",
-    "scene": "backend graph control plausibility watch session copies",
+    "scene": "backend graph control plausibility watch mesh_error session copies",
     "surrogate": "grid cells|sparse costs program planning models scene",
     "view": "words plots|paraview|movie pages terminal",
 }

@@ -55,6 +55,7 @@ _TABLE = {
     "library": ("library:library_app", "Libraries of optimal motions."),
     "bench": ("bench:bench", "Speed of scenes, here and compared with SOFA."),
     "record": ("record:record_app", "Recordings of runs and plans."),
+    "mesh": ("mesh:mesh_app", "Meshes of soft bodies."),
 }
 """Name, "module:attribute" in this folder, and the first line of its help."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,9 +43,12 @@ from sofa_softctl.status import ExitStatus
 if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile
     from sofa_softctl.scene.session.run import RunSummary
+    from sofa_softctl.scene.session.session import Session
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run if neither the user nor the scene says (DURATION in the scene) [time]."""
+ESTIMATE_STEPS_MIN = 100
+"""Steps of a run from which on meshes are estimated after it: as long as some 80 steps take."""
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
 
 
@@ -149,6 +153,8 @@ def run(
             summary = run_steps(session, total, observers, close=True)
         if summary.interrupted:
             _tell_stop(summary, total, file)
+        else:
+            summary = _with_mesh_estimates(summary, session)
         show.show(summary)
         if file is not None:
             show.show_file("Record", file.path)
@@ -163,6 +169,15 @@ def run(
         raise typer.Exit(ExitStatus.of_stop(summary.stopped_by))
     if summary.verdict is not None:
         raise typer.Exit(summary.verdict.exit_status)
+
+
+def _with_mesh_estimates(summary: RunSummary, session: Session) -> RunSummary:
+    """Return the summary with estimates of its meshes, if the run was longer than these take."""
+    if summary.steps < ESTIMATE_STEPS_MIN or session.backend.name != "embedded":
+        return summary
+    from sofa_softctl.scene.mesh_error.estimate import mesh_errors
+
+    return replace(summary, mesh_estimates=mesh_errors(session.root, quick=True))
 
 
 def _check_record(path: Path | None) -> None:

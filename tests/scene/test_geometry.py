@@ -104,6 +104,8 @@ def test_a_cable_begins_at_its_pull_point(beam, root, Sofa):
         ("FastTetrahedralCorotationalForceField", {"method": "polar"}),
         ("TetrahedronHyperelasticityFEMForceField", {"materialName": "NeoHookean"}),
         ("TetrahedronHyperelasticityFEMForceField", {"materialName": "StVenantKirchhoff"}),
+        ("AssumedStrainFEMForceField", {"materialName": "Corotational"}),
+        ("AssumedStrainFEMForceField", {"materialName": "MooneyRivlin"}),
     ],
 )
 def test_a_turned_bar_that_is_pulled_has_the_stress_young_times_strain(
@@ -125,8 +127,44 @@ def test_a_turned_bar_that_is_pulled_has_the_stress_young_times_strain(
     body.addObject(kind, **values)
     Sofa.Simulation.init(root)
     (found,) = geometry_of(root).bodies
-    assert found.von_mises(pulled) == pytest.approx(np.full(len(elements), E * STRETCH), rel=1e-2)
-    assert found.von_mises(points @ TURN.T) == pytest.approx(np.zeros(len(elements)), abs=1e-9)
+    assert found.cell_values(pulled)["von_mises"] == pytest.approx(
+        np.full(len(elements), E * STRETCH), rel=1e-2
+    )
+    energy = found.cell_values(pulled)["strain_energy"]
+    assert energy == pytest.approx(np.full(len(elements), E * STRETCH**2 / 2.0), rel=2e-2)
+    assert found.cell_values(points @ TURN.T)["von_mises"] == pytest.approx(
+        np.zeros(len(elements)), abs=1e-9
+    )
+
+
+def test_hexahedra_have_stresses_in_recordings(tmp_path):
+    """Those that the force field computes itself, from the recorded positions."""
+
+    def scene(root):
+        root.dt = 0.01
+        root.gravity = [0.0, -9810.0, 0.0]
+        body = root.addChild("body")
+        body.addObject("EulerImplicitSolver")
+        body.addObject("SparseLDLSolver")
+        body.addObject(
+            "RegularGridTopology", name="grid", n=[2, 2, 4], min=[0, 0, 0], max=[1, 1, 3]
+        )
+        body.addObject("MechanicalObject", name="dofs")
+        body.addObject("UniformMass", totalMass=1e-4)
+        body.addObject("AssumedStrainFEMForceField", name="fem", computeVonMisesStress=True)
+        body.addObject("FixedProjectiveConstraint", indices=[0, 1, 2, 3])
+
+    session = Session(scene)
+    with session.recording(tmp_path / "a.mcap"):
+        session.step(3)
+    record = read_record(tmp_path / "a.mcap")
+    (body,) = geometry_in(record).bodies
+    kind, cells = body.cells
+    assert (kind, cells.shape) == ("hexahedron", (3, 8))
+    stress = body.cell_values(record.channels["body/dofs.position"][-1])["von_mises"]
+    assert stress.max() > 1e-3
+    assert stress == pytest.approx(record.channels["body/fem.vonMisesPerElement"][-1], rel=1e-9)
+    assert record.channels["body/fem.strainEnergyPerElement"][-1].min() > 0.0
 
 
 def test_stresses_that_a_scene_computes_are_recorded(tmp_path, beam):
@@ -142,7 +180,7 @@ def test_stresses_that_a_scene_computes_are_recorded(tmp_path, beam):
     stresses = record.channels["beam/fem.vonMisesPerElement"]
     assert np.array_equal(stresses[-1], session.root.beam.fem.vonMisesPerElement.value)
     (body,) = geometry_in(record).bodies
-    ours = body.von_mises(record.channels["beam/dofs.position"][-1])
+    ours = body.cell_values(record.channels["beam/dofs.position"][-1])["von_mises"]
     assert ours == pytest.approx(stresses[-1], rel=0.2, abs=0.02 * ours.max())
     assert record.channels["beam/fem.vonMisesPerNode"].shape == (3, len(body.rest))
 

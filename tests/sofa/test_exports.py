@@ -22,7 +22,7 @@ record = read_record(path)
 (cable,) = geometry_in(record).cables
 result({
     "attachments": {name: dict(arrays) for name, arrays in record.attachments.items()},
-    "stress": body.von_mises(record.channels["body/dofs.position"][-1]),
+    "stress": body.cell_values(record.channels["body/dofs.position"][-1])["von_mises"],
     "recorded": record.channels["body/elasticity.vonMisesPerElement"][-1],
     "points": cable.points(record.channels[cable.state + ".position"])[-1],
 })

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
-from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
+from sofa_softctl.runtime.mesh.mesh import ELEMENTS, TETRAHEDRON_EDGES, Mesh
 
 # VTK's number of a cell type: number of points, kind of the element, and its points among them.
 FIXED: dict[int, tuple[int, str, tuple[int, ...]]] = {
@@ -50,9 +50,9 @@ def mesh_of_cells(positions: np.ndarray, cells: MixedCells, path: Path) -> Mesh:
     """Return the mesh of these cells, each kind of element in the order of the file.
 
     Pixels and voxels are reordered, strips and polygons cut into triangles, quadratic cells
-    reduced to their corners. As in SOFA, quadratic triangles and tetrahedra also give the
-    edges between their corners, lower index first and each once, and the triangles of a strip
-    are wound the other way round than VTK has them.
+    reduced to their corners; the middle points of tetrahedra are kept apart. As in SOFA, quadratic
+    triangles and tetrahedra also give the edges between their corners, lower index first and each
+    once, and the triangles of a strip are wound the other way round than VTK has them.
 
     Args:
         positions: Coordinates of the points, shape (n_points, 3).
@@ -61,7 +61,7 @@ def mesh_of_cells(positions: np.ndarray, cells: MixedCells, path: Path) -> Mesh:
     """
     _check_cells(cells, path)
     parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {kind: [] for kind in ELEMENTS}
-    quadratic = []
+    quadratic, middles = [], []
     shape = cells.type.astype(np.int64) << 40 | cells.size
     for key in np.unique(shape):
         cell_type, size = int(key >> 40), int(key & (1 << 40) - 1)
@@ -69,12 +69,28 @@ def mesh_of_cells(positions: np.ndarray, cells: MixedCells, path: Path) -> Mesh:
         if cell_type not in NO_ELEMENTS:
             kind, corners = _corners(cell_type, size)
             parts[kind].append(_gather(cells, chosen, corners))
+        if cell_type == 10:
+            middles.append((chosen, np.full((len(chosen), 6), -1)))
+        if cell_type == 24:
+            columns = middle_columns(cells.tetrahedron_edges)
+            middles.append(_gather(cells, chosen, columns[None]))
         if cell_type in (22, 24):
             pairs = QUADRATIC_TRIANGLE_EDGES if cell_type == 22 else cells.tetrahedron_edges
             quadratic.append(_gather(cells, chosen, np.array(pairs)))
     if quadratic:
         parts["edges"].append(_each_once(*_in_file_order(quadratic)))
+    if (cells.type == 24).any():
+        parts["middles"] = middles
     return Mesh(positions, **{kind: _in_file_order(p)[1] for kind, p in parts.items() if p})
+
+
+def middle_columns(edges: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """Return the columns of 10-node tetrahedra with the middles of TETRAHEDRON_EDGES, shape (6,).
+
+    Args:
+        edges: Edges of a tetrahedron in the order of its columns 4 to 9.
+    """
+    return np.array([4 + edges.index((a, b)) for a, b in TETRAHEDRON_EDGES.tolist()])
 
 
 def _check_cells(cells: MixedCells, path: Path) -> None:

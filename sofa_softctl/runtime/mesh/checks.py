@@ -34,9 +34,11 @@ def check_mesh(mesh: Mesh, path: Path) -> None:
             f"are not (point {listed})",
             "Export the mesh again.",
         )
-    for kind in ELEMENTS:
+    for kind in (*ELEMENTS, "middles"):
         rows, n_points = getattr(mesh, kind), len(mesh.positions)
         is_outside = ((rows < 0) | (rows >= n_points)).any(axis=1)
+        if kind == "middles":
+            is_outside &= (rows != -1).any(axis=1)
         _raise_for(
             is_outside,
             kind,

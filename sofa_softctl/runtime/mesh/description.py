@@ -15,7 +15,14 @@ from sofa_softctl.runtime.mesh.checks import FLAT_VOLUME_RATIO, volumes
 from sofa_softctl.runtime.mesh.faces import TETRAHEDRON_TRIANGLES
 from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
+from sofa_softctl.runtime.mesh.quadratic import (
+    MIDDLE_OFFSET_MAX,
+    are_folded,
+    middle_offsets,
+    quadratic_jacobians,
+)
 from sofa_softctl.runtime.mesh.skin import Skin, overlaps, skin_of
+from sofa_softctl.runtime.mesh.split import quadratic_nodes
 
 COINCIDENCE_TOLERANCE = 1e-9
 """Distance of points that coincide, relative to the diagonal of the bounding box [-]."""
@@ -35,6 +42,22 @@ class Shapes:
     """Mean and greatest [-]; 1 in a regular tetrahedron."""
 
 
+@dataclass(frozen=True)
+class QuadraticDescription:
+    """Numbers of 10-node tetrahedra."""
+
+    tetrahedra: int
+    """Number of 10-node tetrahedra."""
+    loose_nodes: int
+    """Number of nodes in the middle of edges without an element in scenes; 0 of eighths."""
+    offset_max: float
+    """Greatest distance of a node from the middle of its edge, over the edge [-]."""
+    far_nodes: int
+    """Number of nodes farther from it than MIDDLE_OFFSET_MAX."""
+    folded: int
+    """Number of tetrahedra whose Jacobian changes sign at an integration point."""
+
+
 @dataclass(frozen=True, eq=False)
 class MeshDescription:
     """Numbers of a mesh that `softctl info` shows."""
@@ -43,6 +66,8 @@ class MeshDescription:
     """Number of points."""
     elements: dict[str, int]
     """Number of edges, triangles, quads, tetrahedra and hexahedra in the file."""
+    quadratic: QuadraticDescription | None
+    """10-node tetrahedra: in the file, or those whose eighths the tetrahedra are."""
     lower: tuple[float, ...]
     """Least coordinates [scene length], shape (3,)."""
     upper: tuple[float, ...]
@@ -95,9 +120,12 @@ def describe(mesh: Mesh, path: Path) -> MeshDescription:
     main, size = _main_elements(mesh), np.abs(signed)
     is_used, is_on_skin = np.zeros((2, len(points)), dtype=bool)
     is_used[main], is_on_skin[skin.triangles] = True, True
+    quadratic = _describe_quadratic(mesh, is_used)
+    is_used[mesh.middles[mesh.middles >= 0]] = True
     return MeshDescription(
         nodes=len(points),
         elements={kind: len(getattr(mesh, kind)) for kind in ELEMENTS},
+        quadratic=quadratic,
         lower=tuple(lower.tolist()),
         upper=tuple(upper.tolist()),
         volume=float(size.sum()) if len(rows) else skin.volume,
@@ -111,6 +139,23 @@ def describe(mesh: Mesh, path: Path) -> MeshDescription:
         unused=int((~is_used).sum()),
         coincident=_coincident(points, float(np.linalg.norm(upper - lower))),
         pieces=_pieces(main, len(points)),
+    )
+
+
+def _describe_quadratic(mesh: Mesh, is_used: np.ndarray) -> QuadraticDescription | None:
+    nodes = quadratic_nodes(mesh.tetrahedra)
+    if len(mesh.middles):
+        nodes = np.column_stack([mesh.tetrahedra, mesh.middles])[mesh.middles[:, 0] >= 0]
+    if nodes is None:
+        return None
+    x, middles = mesh.positions, nodes[:, 4:]
+    offsets = middle_offsets(x, nodes)
+    return QuadraticDescription(
+        tetrahedra=len(nodes),
+        loose_nodes=len(np.unique(middles[~is_used[middles]])),
+        offset_max=float(offsets.max()),
+        far_nodes=len(np.unique(middles[offsets > MIDDLE_OFFSET_MAX])),
+        folded=int(are_folded(x, nodes, np.linalg.det(quadratic_jacobians(x, nodes))).sum()),
     )
 
 

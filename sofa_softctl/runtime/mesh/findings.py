@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from sofa_softctl.runtime.mesh.description import MeshDescription
+from sofa_softctl.runtime.mesh.description import MeshDescription, QuadraticDescription
 from sofa_softctl.runtime.mesh.quality import ANGLE_MIN, THIN, measures
 
 PAGE = "docs/how-to/make-a-mesh.md"
@@ -57,6 +57,8 @@ def _tetrahedron_faults(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
             "the other order. Forces are the same, but normals of the surface that "
             "Tetra2TriangleTopologicalMapping makes are turned. Swap two columns of the elements.",
         )
+    if mesh.quadratic is not None:
+        yield from _quadratic_faults(mesh.quadratic)
     grades = measures(mesh)
     if ANGLE_MIN in grades and grades[ANGLE_MIN].grade == "bad":
         angle = grades[ANGLE_MIN]
@@ -84,6 +86,28 @@ def _tetrahedron_faults(mesh: MeshDescription) -> Iterator[tuple[Level, str]]:
             "warning",
             f"{mesh.pieces} parts share no node: they move apart. Unite the bodies before meshing, "
             "unless this is meant.",
+        )
+
+
+def _quadratic_faults(quadratic: QuadraticDescription) -> Iterator[tuple[Level, str]]:
+    if quadratic.loose_nodes:
+        yield (
+            "error",
+            f"{quadratic.tetrahedra} tetrahedra have 10 nodes. A scene takes their corners only, "
+            f"and {quadratic.loose_nodes} nodes in the middle of edges belong to no element there. "
+            f"`softctl mesh quadratic` writes a mesh for all nodes ({PAGE}#10-node-tetrahedra).",
+        )
+    if quadratic.far_nodes:
+        yield (
+            "error",
+            f"{quadratic.far_nodes} nodes are more than a quarter of the edge from its middle: "
+            "shape functions are not unique there. Take shorter edges where the surface is curved.",
+        )
+    if quadratic.folded:
+        yield (
+            "error",
+            f"{quadratic.folded} of {quadratic.tetrahedra} 10-node tetrahedra are folded: their "
+            "Jacobian changes sign. Move their middle nodes towards the middle of the edge.",
         )
 
 

@@ -10,6 +10,10 @@ from sofa_softctl.runtime.mesh.rotation import rotation_zyx
 
 ELEMENTS = {"edges": 2, "triangles": 3, "quads": 4, "tetrahedra": 4, "hexahedra": 8}
 """Number of vertices of each kind of element, by SOFA's names."""
+TETRAHEDRON_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+"""Edges of a tetrahedron; their middles count as its corners 4 to 9."""
+WIDTHS = {"positions": 3, **ELEMENTS, "middles": len(TETRAHEDRON_EDGES)}
+"""Number of columns of each array."""
 
 
 def _no_elements(size: int) -> np.ndarray:
@@ -32,11 +36,14 @@ class Mesh:
     """Point indices of each tetrahedron, shape (k, 4)."""
     hexahedra: np.ndarray = field(default_factory=lambda: _no_elements(8))
     """Point indices of each hexahedron in VTK's order, shape (k, 8)."""
+    middles: np.ndarray = field(default_factory=lambda: _no_elements(6))
+    """Points in the middle of TETRAHEDRON_EDGES of each tetrahedron, -1 for one of 4 nodes, shape
+    (k, 6); no rows if all have 4 nodes."""
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            size, dtype = (3, np.float64) if item.name == "positions" else (None, np.int64)
-            size = size or ELEMENTS[item.name]
+            size = WIDTHS[item.name]
+            dtype = np.float64 if item.name == "positions" else np.int64
             array = np.array(getattr(self, item.name), dtype=dtype, order="C")
             if array.size == 0:
                 array = array.reshape(0, size)

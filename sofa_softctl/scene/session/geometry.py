@@ -21,6 +21,8 @@ from sofa_softctl.scene.graph.nodes import (
 )
 from sofa_softctl.scene.session.material import Material, material_from, material_of
 
+NO_HEXAHEDRA = np.empty((0, 8), dtype=np.int32)
+"""Hexahedra in recordings of versions that wrote none."""
 _BODIES, _CABLES, _ABOUT = "bodies/", "cables/", "scene"
 """Prefixes of the names of attachments, and the name of the scene's attachment."""
 
@@ -35,27 +37,33 @@ class Body:
     """Rest positions [length], shape (n, 3)."""
     tetrahedra: np.ndarray
     """Vertex numbers, shape (m, 4); m = 0 for a surface."""
+    hexahedra: np.ndarray
+    """Vertex numbers, shape (m, 8); m = 0 for a surface."""
     triangles: np.ndarray
     """Vertex numbers, shape (k, 3); only for a body without tetrahedra: surface of hexahedra."""
     obstacle: bool = False
     """Whether the body is a fixed collision object."""
     material: Material | None = None
-    """Law of elasticity of the tetrahedra, or None if unknown."""
+    """Law of elasticity of the cells, or None if unknown."""
 
     @property
     def cells(self) -> tuple[str, np.ndarray]:
-        """Kind ('tetra' or 'triangle') and vertex numbers of the cells."""
-        return ("tetra", self.tetrahedra) if len(self.tetrahedra) else ("triangle", self.triangles)
+        """Kind ('tetra', 'hexahedron' or 'triangle') and vertex numbers of the cells."""
+        if len(self.tetrahedra):
+            return "tetra", self.tetrahedra
+        return (
+            ("hexahedron", self.hexahedra) if len(self.hexahedra) else ("triangle", self.triangles)
+        )
 
-    def von_mises(self, positions: np.ndarray) -> np.ndarray | None:
-        """Return the von Mises stress of each tetrahedron [pressure], shape (m,), or None.
+    def cell_values(self, positions: np.ndarray) -> dict[str, np.ndarray]:
+        """Return von Mises stress and strain energy of each cell, or {} without a known law.
 
         Args:
             positions: Positions [length], shape (n, 3).
         """
         if self.material is None:
-            return None
-        return self.material.von_mises(positions, self.rest, self.tetrahedra)
+            return {}
+        return self.material.cell_values(positions, self.rest, self.cells[1])
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,7 @@ class Geometry:
             arrays = {
                 "rest": body.rest,
                 "tetrahedra": body.tetrahedra.astype(np.int32),
+                "hexahedra": body.hexahedra.astype(np.int32),
                 "triangles": body.triangles.astype(np.int32),
                 "obstacle": np.array(body.obstacle),
             }
@@ -147,6 +156,7 @@ def geometry_in(record: Record) -> Geometry:
                 name=name.removeprefix(_BODIES),
                 rest=arrays["rest"],
                 tetrahedra=arrays["tetrahedra"],
+                hexahedra=arrays.get("hexahedra", NO_HEXAHEDRA),
                 triangles=arrays["triangles"],
                 obstacle=bool(arrays["obstacle"]),
                 material=material_from(arrays),
@@ -228,7 +238,7 @@ def surface_of(topology: Any) -> np.ndarray:
 
 
 def _body(state: Any, topology: Any) -> Body:
-    tetrahedra = elements_of(topology, "tetrahedra")
+    tetrahedra, hexahedra = (elements_of(topology, k) for k in ("tetrahedra", "hexahedra"))
     rest = np.array(state.rest_position.value, dtype=float)
     if len(rest) != len(state.position.value):  # SOFA's mapped states may have none
         rest = np.array(state.position.value, dtype=float)
@@ -236,9 +246,10 @@ def _body(state: Any, topology: Any) -> Body:
         name=path_of(state),
         rest=rest[:, :3],
         tetrahedra=tetrahedra,
+        hexahedra=hexahedra,
         triangles=np.empty((0, 3), int) if len(tetrahedra) else surface_of(topology),
         obstacle=is_obstacle(state),
-        material=material_of(state.getContext(), len(tetrahedra)),
+        material=material_of(state.getContext(), len(tetrahedra) or len(hexahedra)),
     )
 
 

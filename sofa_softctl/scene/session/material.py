@@ -1,4 +1,4 @@
-"""Laws of elasticity of a body's tetrahedra, for stresses of recorded positions."""
+"""Laws of elasticity of a body's elements, for stresses of recorded positions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
 from sofa_softctl.runtime.components.elasticity.strain_point_field import element_stresses
-from sofa_softctl.runtime.components.elasticity.strain_points import tetrahedral_points
+from sofa_softctl.runtime.components.elasticity.strain_points import points_of
 from sofa_softctl.runtime.kernels.elasticity import corotational
 from sofa_softctl.runtime.kernels.elasticity import von_mises as stresses
 
@@ -36,15 +36,15 @@ class Material(ABC):
     """A law of elasticity."""
 
     @abstractmethod
-    def von_mises(
-        self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
-    ) -> np.ndarray:
-        """Return the von Mises stress of each tetrahedron [pressure], shape (m,).
+    def cell_values(
+        self, positions: np.ndarray, rest: np.ndarray, cells: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return von_mises and strain_energy, per volume at rest [pressure], shapes (m,).
 
         Args:
             positions: Positions [length], shape (n, 3).
             rest: Rest positions [length], shape (n, 3).
-            tetrahedra: Vertex numbers, shape (m, 4).
+            cells: Vertex numbers of tetrahedra or hexahedra, shape (m, 4) or (m, 8).
         """
 
     @abstractmethod
@@ -64,11 +64,11 @@ class Corotational(Material):
     """Poisson's ratio of each tetrahedron, or one for all [-], shape (m,) or (1,)."""
 
     @override
-    def von_mises(
-        self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
-    ) -> np.ndarray:
+    def cell_values(
+        self, positions: np.ndarray, rest: np.ndarray, cells: np.ndarray
+    ) -> dict[str, np.ndarray]:
         x, x0 = (np.ascontiguousarray(values, dtype=float) for values in (positions, rest))
-        elements, method = np.ascontiguousarray(tetrahedra, dtype=np.int64), _METHODS[self.method]
+        elements, method = np.ascontiguousarray(cells, dtype=np.int64), _METHODS[self.method]
         gradients, _ = corotational.shape_gradients(x0, elements)
         frames, rotations = np.empty((2, len(elements), 3, 3))
         corotational.rest_frames(x0, elements, method, frames)
@@ -80,7 +80,9 @@ class Corotational(Material):
             np.broadcast_to(values, len(elements)) for values in (self.young, self.poisson)
         )
         lame = np.stack([nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), 0.5 / (1.0 + nu)], axis=1)
-        return stresses.von_mises(stresses.linear_stress(strain, young[:, None] * lame))
+        stress = stresses.linear_stress(strain, young[:, None] * lame)
+        energy = 0.5 * np.einsum("eij,eij->e", stress, strain)
+        return {"von_mises": stresses.von_mises(stress), "strain_energy": energy}
 
     @override
     def arrays(self) -> dict[str, np.ndarray]:
@@ -88,13 +90,13 @@ class Corotational(Material):
 
 
 class Hyperelastic(Material):
-    """Strain energy of tetrahedra; stresses are Cauchy's.
+    """Strain energy of elements, without that of bending of hexahedra; stresses are Cauchy's.
 
     Args:
         energy: Name of the energy, a materialName of AssumedStrainFEMForceField.
         parameters: Parameters of the energy [pressure], for the body, shape (k,), or for each
-            tetrahedron, shape (m k,).
-        element: Kind of the strain points: linear, smoothed or quadratic; see `tetrahedral_points`.
+            element, shape (m k,).
+        element: Kind of the elements, such as smoothed; see `points_of`.
     """
 
     def __init__(self, energy: str, parameters: np.ndarray, element: str = "linear") -> None:
@@ -102,19 +104,22 @@ class Hyperelastic(Material):
         self._mesh: tuple[np.ndarray, np.ndarray] | None = None
 
     @override
-    def von_mises(
-        self, positions: np.ndarray, rest: np.ndarray, tetrahedra: np.ndarray
-    ) -> np.ndarray:
+    def cell_values(
+        self, positions: np.ndarray, rest: np.ndarray, cells: np.ndarray
+    ) -> dict[str, np.ndarray]:
         law = ENERGIES[self.energy]
         width = len(law.parameter_names)
-        shape = (len(tetrahedra), width)
-        parameters = np.broadcast_to(self.parameters.reshape(-1, width), shape)
-        if self._mesh is None or self._mesh[0] is not rest or self._mesh[1] is not tetrahedra:
-            self._points = tetrahedral_points(self.element, rest, tetrahedra, parameters)
-            self._mesh = rest, tetrahedra
-        at_points = self._points.distribute(parameters, law.rest_moduli(parameters)[0])
-        state = law.at(self._points.gradients_of(positions), at_points)
-        return stresses.von_mises(element_stresses(self._points, state))
+        parameters = np.broadcast_to(self.parameters.reshape(-1, width), (len(cells), width))
+        if self._mesh is None or self._mesh[0] is not rest or self._mesh[1] is not cells:
+            self._points = points_of(self.element, rest, cells, parameters)
+            self._mesh = rest, cells
+        points = self._points
+        at_points = points.distribute(parameters, law.rest_moduli(parameters)[0])
+        state = law.at(points.gradients_of(positions), at_points)
+        return {
+            "von_mises": stresses.von_mises(element_stresses(points, state)),
+            "strain_energy": points.sum_in_elements(state.energies()) / points.volumes,
+        }
 
     @override
     def arrays(self) -> dict[str, np.ndarray]:
@@ -141,8 +146,7 @@ def material_of(node: Any, count: int) -> Material | None:
             parameters = np.array(component.ParameterSet.value, dtype=float)
             return Hyperelastic(energy, parameters) if energy in ENERGIES else None
         if kind == "AssumedStrainFEMForceField":
-            element = "quadratic" if component.quadratic.value else "smoothed"
-            parameters = component.parameters
+            parameters, element = component.parameters, component.element
             shown = parameters.ravel() if np.ptp(parameters, axis=0).any() else parameters[0]
             return Hyperelastic(str(component.materialName.value), shown, element)
     return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
@@ -21,6 +21,9 @@ from sofa_softctl.scene.session.provenance import provenance
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.status import Verdict
 from sofa_softctl.units import QUANTITIES, symbol
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.mesh_error.result import MeshEstimate
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class RunSummary:
     """Faults of bodies, imposed displacements and cables at the end; see `scene.condition`."""
     displacements: dict[str, Displacement] = field(default_factory=dict)
     """Displacement of each body and tip over the run, by the path of its state."""
+    mesh_estimates: list[MeshEstimate] = field(default_factory=list)
+    """Excess of each body's stiffness by its mesh; empty: not estimated. See `scene.mesh_error`."""
     units: dict[str, str] = field(default_factory=dict)
     """Unit of each of `units.QUANTITIES`, or its name if the scene declares no units."""
     interrupted: bool = False

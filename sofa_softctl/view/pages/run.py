@@ -302,10 +302,12 @@ def _stresses(record: Record) -> Iterator[str]:
     for body in bodies[: len(PALETTE)]:
         steps = record.channels[f"{body.name}.position"][::interval]
         stresses = [
-            body.von_mises(positions[:, :3]) if np.isfinite(positions).all() else None
+            float(body.cell_values(positions[:, :3])["von_mises"].max())
+            if np.isfinite(positions).all()
+            else np.nan
             for positions in steps
         ]
-        columns.append([np.nan if field is None else float(field.max()) for field in stresses])
+        columns.append(stresses)
     if columns:
         names, table = [body.name for body in bodies], np.array(columns).T
         unit, times = _unit(record, "pressure"), record.time[::interval]

@@ -20,7 +20,7 @@ class Grid:
     points: np.ndarray
     """Positions [length], shape (n, 3)."""
     kind: str
-    """Type of the cells: 'tetra', 'triangle', 'line' or 'vertex'."""
+    """Type of the cells: 'tetra', 'hexahedron', 'triangle', 'line' or 'vertex'."""
     cells: np.ndarray
     """Vertex numbers, shape (m, k)."""
     point_data: dict[str, np.ndarray] = field(default_factory=dict)
@@ -91,7 +91,6 @@ class BodyPiece(Piece):
         kind, cells = self.body.cells
         if not np.isfinite(points).all():  # the body is not in the scene
             return Grid(points[:0], kind, cells[:0], {})
-        stress = self.body.von_mises(points)
         extra_data = {
             location: {name: values[step] for name, values in channels.items()}
             for location, channels in self._channels.items()
@@ -101,7 +100,7 @@ class BodyPiece(Piece):
             kind,
             cells,
             {"displacement": points - self.body.rest} | extra_data["points"],
-            ({} if stress is None else {"von_mises": stress}) | extra_data["cells"],
+            self.body.cell_values(points) | extra_data["cells"],
         )
 
 

@@ -45,6 +45,8 @@ def show_mesh(name: str, mesh: Any, unit: str | None, findings: list[Any]) -> No
 def _rows(mesh: Any, unit: str | None) -> Iterator[tuple[str, str]]:
     yield "nodes", str(mesh.nodes)
     yield from ((kind, str(count)) for kind, count in mesh.elements.items() if count)
+    if mesh.quadratic is not None:
+        yield "10-node tetrahedra", _describe_quadratic(mesh.quadratic)
     size = " x ".join(f"{b - a:.4g}" for a, b in zip(mesh.lower, mesh.upper, strict=True))
     yield "size", f"{size}, {_guess(mesh.diagonal, unit)}"
     yield "from, to", f"{_point(mesh.lower)} to {_point(mesh.upper)}"
@@ -73,6 +75,12 @@ def _grade_text(mesh: Any, label: str) -> str:
         text = "" if measure.grade == "good" else f": {measure.side} {limit}"
         return f"[{COLORS[measure.grade]}]{measure.grade}[/]{text}"
     return ""
+
+
+def _describe_quadratic(quadratic: Any) -> str:
+    form = "of which scenes take the corners" if quadratic.loose_nodes else "in eighths here"
+    offset = f"{quadratic.offset_max:.1%} of the edge"
+    return f"{quadratic.tetrahedra}, {form}; nodes at most {offset} from its middle"
 
 
 def _guess(diagonal: float, unit: str | None) -> str:

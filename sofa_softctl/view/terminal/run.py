@@ -84,9 +84,9 @@ class Terminal:
         if summary.displacements and not summary.controllers:  # nothing else says what it did
             table = displacement_table(summary.displacements, summary.units)
             self.show_report(report.Report([table]))
-        self.show_report(
-            report.Report(lines=[report.Line(text, "doubt") for text, _ in summary.findings])
-        )
+        texts = [text for text, _ in summary.findings]
+        texts += [text for estimate in summary.mesh_estimates if (text := estimate.warning)]
+        self.show_report(report.Report(lines=[report.Line(text, "doubt") for text in texts]))
         self.console.print(_phase_table(summary))
 
     def show_report(self, shown: report.Report) -> None:

@@ -11,7 +11,11 @@ from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
 from sofa_softctl.runtime.components.elasticity.hexahedron_fem import find_hexahedra
-from sofa_softctl.runtime.components.elasticity.hourglass import Hourglass, mean_gradients
+from sofa_softctl.runtime.components.elasticity.hourglass import (
+    Hourglass,
+    hexahedral_jacobians,
+    mean_gradients,
+)
 from sofa_softctl.runtime.components.elasticity.moduli import elastic_moduli
 from sofa_softctl.runtime.components.elasticity.strain_point_field import (
     StrainPointForceField,
@@ -21,7 +25,6 @@ from sofa_softctl.runtime.components.elasticity.strain_point_field import (
 from sofa_softctl.runtime.components.elasticity.strain_points import (
     StrainPoints,
     element_points,
-    quadratic_nodes,
     quadratic_points,
     regions_of,
     smoothed_points,
@@ -31,6 +34,12 @@ from sofa_softctl.runtime.components.topology.base import linked_topology
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Integers, Reals
 from sofa_softctl.runtime.kernels.elasticity import hourglass as hourglass_kernel
 from sofa_softctl.runtime.kernels.elasticity.hexahedral import signed_sizes
+from sofa_softctl.runtime.mesh.quadratic import (
+    describe_far_middles,
+    describe_folds,
+    quadratic_jacobians,
+)
+from sofa_softctl.runtime.mesh.split import quadratic_nodes
 
 MODULI = ("youngModulus", "poissonRatio", "ParameterSet")
 """Data of the moduli, changes of which count in the next step."""
@@ -142,6 +151,13 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
             parameters = self.law.parameters_of(shear, bulk)
         return np.ascontiguousarray(parameters * np.reshape(self._filling, (-1, 1)))
 
+    @property
+    def element(self) -> str:
+        """Kind of the elements: smoothed, quadratic or hexahedra; see `points_of`."""
+        if self._are_hexahedra:
+            return "hexahedra"
+        return "quadratic" if self.quadratic.get() else "smoothed"
+
     def _prepare_points(self) -> None:
         """Find the strain points; they stay, since the matrix of the system has their pattern."""
         if self._are_hexahedra:
@@ -170,31 +186,22 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
                 "of 10-node ones, in groups of eight. Make such a mesh with `softctl mesh "
                 "quadratic`, or set quadratic=False."
             )
-        points, volumes = quadratic_points(self.x0, nodes, self._find_regions()[::8])
-        self._check_jacobians(volumes, nodes, "10-node tetrahedron")
-        return points
+        jacobians = np.linalg.det(quadratic_jacobians(self.x0, nodes))
+        self._refuse(describe_far_middles(self.x0, nodes))
+        self._refuse(describe_folds(self.x0, nodes, jacobians, "10-node tetrahedron"))
+        return quadratic_points(self.x0, nodes, self._find_regions()[::8])
 
     def _prepare_hexahedra(self) -> None:
+        jacobians = np.linalg.det(hexahedral_jacobians(self.x0, self.elements))
+        self._refuse(describe_folds(self.x0, self.elements, jacobians, "hexahedron"))
         gradients, determinants = mean_gradients(self.x0, self.elements)
-        self._check_jacobians(determinants, self.elements, "hexahedron")
         volumes = np.abs(determinants.sum(axis=1))
-        self.points = element_points(gradients, self.elements, volumes)
+        self.points = element_points(gradients, volumes, self.elements)
         self._hourglass = Hourglass(self.x0, self.elements, gradients, volumes)
 
-    def _check_jacobians(self, jacobians: np.ndarray, nodes: np.ndarray, kind: str) -> None:
-        """Raise a SceneError if an element is folded: its Jacobian changes sign within it."""
-        sign = np.sign(jacobians.sum(axis=1, keepdims=True))
-        is_folded = (jacobians * sign <= 0.0) | (sign == 0.0)
-        if is_folded.any():
-            element, point = np.argwhere(is_folded)[0]
-            center = self.x0[nodes[element]].mean(axis=0)
-            raise self.fault(
-                f"has {int(is_folded.any(axis=1).sum())} of {len(nodes)} elements that are folded, "
-                f"first {kind} {element} near {np.round(center, 6).tolist()}, of nodes "
-                f"{nodes[element].tolist()}: its Jacobian is {jacobians[element, point]:g} at "
-                f"integration point {point}, {jacobians[element].sum():g} in all. Move its nodes, "
-                "those in the middle of edges to within a quarter of the edge, or mesh again."
-            )
+    def _refuse(self, problem: str) -> None:
+        if problem:
+            raise self.fault(problem)
 
     def _data_counters(self) -> tuple[int, ...]:
         """Return how often each of the Data of the moduli was set."""

@@ -27,6 +27,11 @@ def node_gradients(points: np.ndarray) -> np.ndarray:
     return np.asarray(CORNERS / 8.0 * np.stack(products, axis=2))
 
 
+def hexahedral_jacobians(x0: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    """Return dX / d xi of hexahedra, shape (m, 8), at the eight Gauss points, (m, 8, 3, 3)."""
+    return np.einsum("eai,paj->epij", x0[elements], node_gradients(_GAUSS))
+
+
 def mean_gradients(x0: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean gradients of the shape functions and the determinants at Gauss points.
 
@@ -39,7 +44,7 @@ def mean_gradients(x0: np.ndarray, elements: np.ndarray) -> tuple[np.ndarray, np
         shape (m, 8), whose sum is the volume.
     """
     by_xi = node_gradients(_GAUSS)
-    J = np.einsum("eai,paj->epij", x0[elements], by_xi)
+    J = hexahedral_jacobians(x0, elements)
     determinants = np.linalg.det(J)
     inverse = np.linalg.inv(J)
     total = np.einsum("ep,epji,paj->eai", determinants, inverse, by_xi)

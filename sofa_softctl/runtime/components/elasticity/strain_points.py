@@ -31,14 +31,16 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sparse
 
+from sofa_softctl.runtime.components.elasticity.hourglass import mean_gradients
 from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
+from sofa_softctl.runtime.mesh.mesh import TETRAHEDRON_EDGES
+from sofa_softctl.runtime.mesh.quadratic import quadratic_jacobians, shape_derivatives
+from sofa_softctl.runtime.mesh.split import quadratic_nodes
 
 REGIONS_MAX = 64
 """Most different moduli that count as regions."""
 
-TETRAHEDRON_EDGES = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
-"""Edges of a tetrahedron."""
 _FACES = np.array([(1, 2, 3), (0, 2, 3), (0, 1, 3), (0, 1, 2)])
 """Faces of a tetrahedron."""
 
@@ -116,14 +118,14 @@ class StrainPoints:
 
 
 def element_points(
-    gradients: np.ndarray, elements: np.ndarray, volumes: np.ndarray
+    gradients: np.ndarray, volumes: np.ndarray, elements: np.ndarray
 ) -> StrainPoints:
     """Return a point in each element, for shear and volume.
 
     Args:
         gradients: Gradients of shape functions, shape (m, k, 3).
-        elements: Nodes, shape (m, k).
         volumes: Volumes of the elements, shape (m,).
+        elements: Nodes, shape (m, k).
     """
     count = len(elements)
     share = sparse.csr_array(sparse.diags_array(np.abs(volumes)))
@@ -162,30 +164,32 @@ def regions_of(parameters: np.ndarray) -> np.ndarray:
     return regions if regions.max(initial=0) < REGIONS_MAX else np.zeros_like(regions)
 
 
-def tetrahedral_points(
-    element: str, x0: np.ndarray, tetrahedra: np.ndarray, parameters: np.ndarray
+def points_of(
+    element: str, x0: np.ndarray, elements: np.ndarray, parameters: np.ndarray
 ) -> StrainPoints:
-    """Return the strain points of tetrahedra.
+    """Return the strain points of elements.
 
     Args:
-        element: "linear": a point in each; "smoothed": `smoothed_points`; "quadratic":
-            `quadratic_points` of tetrahedra that are split in eight.
+        element: "linear": a point in each tetrahedron; "smoothed": `smoothed_points`; "quadratic":
+            `quadratic_points` of tetrahedra that are split in eight; "hexahedra": a point in each.
         x0: Positions at rest, shape (n, 3).
-        tetrahedra: Shape (m, 4).
-        parameters: Parameters of each tetrahedron, which define regions, shape (m, k).
+        elements: Tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+        parameters: Parameters of each element, which define regions, shape (m, k).
 
     Raises:
         ValueError: The tetrahedra are not split in eight.
     """
     if element == "smoothed":
-        return smoothed_points(x0, tetrahedra, regions_of(parameters))
+        return smoothed_points(x0, elements, regions_of(parameters))
     if element == "quadratic":
-        nodes = quadratic_nodes(tetrahedra)
+        nodes = quadratic_nodes(elements)
         if nodes is None:
             raise ValueError("The tetrahedra are not split in eight.")
-        return quadratic_points(x0, nodes, regions_of(parameters)[::8])[0]
-    gradients, volumes = shape_gradients(x0, tetrahedra)
-    return element_points(gradients, tetrahedra, volumes)
+        return quadratic_points(x0, nodes, regions_of(parameters)[::8])
+    if element == "hexahedra":
+        gradients, determinants = mean_gradients(x0, elements)
+        return element_points(gradients, determinants.sum(axis=1), elements)
+    return element_points(*shape_gradients(x0, elements), elements)
 
 
 def _numbers(sides: np.ndarray, regions: np.ndarray) -> np.ndarray:
@@ -304,61 +308,26 @@ def _points(
     return StrainPoints(first, node, g, shear, volume, stabilisation)
 
 
-_QUADRATURE = np.full((4, 4), (5.0 - np.sqrt(5.0)) / 20.0) + np.eye(4) / np.sqrt(5.0)
-"""Barycentric coordinates of the four points of a rule of degree 2, a point a row."""
-
-
 FLUCTUATION_RATIO = 1.5
 """Lame's lambda over mu against changes of volume within a 10-node tetrahedron, whose mean has the
 material's own [-]: that of Poisson's ratio 0.3, where nothing locks."""
 
 
-def quadratic_nodes(tetrahedra: np.ndarray) -> np.ndarray | None:
-    """Return the 10 nodes of each tetrahedron that is split in eight, shape (m, 10), or None.
-
-    Corners come first, then the middles of TETRAHEDRON_EDGES.
-
-    Args:
-        tetrahedra: Parts of tetrahedron k at 8 k to 8 k + 7, as `mesh.split` orders them.
-    """
-    if not len(tetrahedra) or len(tetrahedra) % 8:
-        return None
-    parts = tetrahedra.reshape(-1, 8, 4)
-    corners = np.stack([parts[:, c, c] for c in range(4)], axis=1)
-    middles = [parts[:, a, b] for a, b in TETRAHEDRON_EDGES]
-    opposite = [parts[:, b, a] for a, b in TETRAHEDRON_EDGES]
-    nodes = np.column_stack([corners, *middles])
-    is_split = (np.column_stack(middles) == np.column_stack(opposite)).all()
-    inner = parts[:, 4:].reshape(-1, 16)
-    is_inside = (inner[:, :, None] == nodes[:, None, 4:]).any(axis=2).all()
-    return nodes if is_split and is_inside else None
-
-
-def quadratic_points(
-    x0: np.ndarray, nodes: np.ndarray, regions: np.ndarray
-) -> tuple[StrainPoints, np.ndarray]:
+def quadratic_points(x0: np.ndarray, nodes: np.ndarray, regions: np.ndarray) -> StrainPoints:
     """Return the points of 10-node tetrahedra: shear at Gauss points, volume in pairs.
 
     Args:
         x0: Positions at rest, shape (n, 3).
-        nodes: From `quadratic_nodes`, shape (m, 10).
+        nodes: Nodes of the tetrahedra, see `mesh.split.quadratic_nodes`, shape (m, 10).
         regions: Number of each tetrahedron's region, shape (m,).
 
     Returns:
-        Points, whose elements are the eight parts of each tetrahedron, and det(dX / dL) / 6 at the
-        Gauss points, shape (m, 4), whose mean is the volume.
+        Points, whose elements are the eight parts of each tetrahedron.
     """
-    a, b = TETRAHEDRON_EDGES.T
-    by_coordinate = np.zeros((4, 10, 4))  # d N_a / d L_i at each point
-    corner = np.arange(4)
-    by_coordinate[:, corner, corner] = 4.0 * _QUADRATURE - 1.0
-    by_coordinate[:, np.arange(4, 10), a] = 4.0 * _QUADRATURE[:, b]
-    by_coordinate[:, np.arange(4, 10), b] = 4.0 * _QUADRATURE[:, a]
-    by_xi = by_coordinate[..., 1:] - by_coordinate[..., :1]  # L_0 = 1 - L_1 - L_2 - L_3
-    J = np.einsum("eai,paj->epij", x0[nodes], by_xi)
-    volumes = np.linalg.det(J) / 6.0
+    by_xi = shape_derivatives()
+    J = quadratic_jacobians(x0, nodes)
     gradients = np.einsum("paj,epji->epai", by_xi, np.linalg.inv(J))
-    weights = np.abs(volumes) / 4.0
+    weights = np.abs(np.linalg.det(J)) / 24.0  # a sixth for the volume, a quarter for each point
     sizes, count = weights.sum(axis=1), len(nodes)
     patches = 4 * count + _patches(_numbers(nodes[:, _FACES], regions))  # after Gauss points
     of_point = np.bincount(patches, sizes)[patches]
@@ -373,7 +342,7 @@ def quadratic_points(
             (sizes, patches, parts.ravel()),
         )
     )
-    points = _points(
+    return _points(
         np.append(at_gauss, patches),
         np.concatenate([gradients.reshape(-1, 10, 3), mean]),
         np.concatenate([np.repeat(nodes, 4, axis=0), nodes]),
@@ -381,4 +350,3 @@ def quadratic_points(
         volume,
         sparse.csr_array(FLUCTUATION_RATIO * (shear - volume)),
     )
-    return points, volumes

@@ -58,8 +58,7 @@ class TetrahedronHyperelasticityFEMForceField(TetrahedralForceField, StrainPoint
         """
         self.elements = self.find_elements()
         self.x0 = self.state.rest_position.get().copy()
-        gradients, volumes = shape_gradients(self.x0, self.elements)
-        self.points = element_points(gradients, self.elements, volumes)
+        self.points = element_points(*shape_gradients(self.x0, self.elements), self.elements)
         self.reinit()
 
     def reinit(self) -> None:

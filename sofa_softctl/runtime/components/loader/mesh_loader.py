@@ -120,7 +120,7 @@ class MeshLoader(Component):
             SceneError: The file is missing, unreadable or broken.
         """
         try:
-            mesh = self._split_tetrahedra(self.read())
+            mesh = self._split_tetrahedra(self._reduce_to_corners(self.read()))
         except MeshError as error:
             hint = self._missing_file_hint()
             raise SceneError(f"{describe(self.filename.where)}: {error}{hint}") from error
@@ -164,6 +164,24 @@ class MeshLoader(Component):
             MeshError: The file is missing, unreadable or broken.
         """
         return read_mesh(path, self.kind, triangulate=self.triangulate.get())
+
+    def _reduce_to_corners(self, mesh: Mesh) -> Mesh:
+        """Return a mesh of 4-node tetrahedra, as SOFA does, and complain of free nodes."""
+        if not len(mesh.middles):
+            return mesh
+        linear = replace(mesh, middles=mesh.middles[:0])
+        elements = np.concatenate([getattr(linear, kind).ravel() for kind in ELEMENTS])
+        free = np.setdiff1d(mesh.middles, [-1, *elements.tolist()])
+        if len(free) and not self.onlyAttachedPoints.get():
+            count, name = int((mesh.middles[:, 0] >= 0).sum()), self.filename.get()
+            problem = (
+                f"reads '{name}', whose {count} tetrahedra have 10 nodes: as in SOFA only their "
+                f"corners count, and {len(free)} nodes in the middle of edges belong to no element."
+                f" Run `softctl mesh quadratic {name} OUT.vtk`, load OUT.vtk, and take "
+                "add_elasticity(quadratic=True); or leave them out by onlyAttachedPoints=True."
+            )
+            complain(self, self.fault(problem))
+        return linear
 
     def _place_mesh(self, mesh: Mesh) -> Mesh:
         matrix, translation = self._placement()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.base.jit import njit
+from sofa_softctl.runtime.kernels.contact.sides import _to_triangle
 
 Vector = tuple[float, float, float]
 
@@ -51,6 +52,43 @@ def distances(points: np.ndarray, x: np.ndarray, triangles: np.ndarray) -> np.nd
             nearest = min(nearest, _square_distance(a, b, c))
         distance[k] = np.sqrt(nearest)
     return distance
+
+
+@njit
+def nearest_points(points: np.ndarray, x: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Return the point of a surface that is nearest to each point, shape (n, 3).
+
+    Args:
+        points: Points [length], shape (n, 3).
+        x: Nodes of the surface [length], shape (m, 3).
+        triangles: Triangles with an area, shape (t, 3).
+    """
+    count = len(triangles)
+    centers, radii = np.empty((count, 3)), np.empty(count)
+    for t in range(count):
+        a, b, c = x[triangles[t, 0]], x[triangles[t, 1]], x[triangles[t, 2]]
+        radius = 0.0
+        for i in range(3):
+            centers[t, i] = (a[i] + b[i] + c[i]) / 3.0
+        for k in range(3):
+            offset = _sub(x[triangles[t, k]], centers[t])
+            radius = max(radius, np.sqrt(_dot(offset, offset)))
+        radii[t] = radius
+    nearest = np.empty((len(points), 3))
+    for j in range(len(points)):
+        distance_min = np.inf
+        for t in range(count):
+            offset = _sub(points[j], centers[t])
+            reach = distance_min + radii[t]
+            if _dot(offset, offset) > reach * reach:
+                continue
+            offset, _ = _to_triangle(points[j], x, triangles[t])
+            distance = np.sqrt(_dot(offset, offset))
+            if distance < distance_min:
+                distance_min = distance
+                for i in range(3):
+                    nearest[j, i] = points[j, i] - offset[i]
+    return nearest
 
 
 @njit

@@ -280,6 +280,7 @@ def add_matrix(
         for a in range(8):
             for b in range(a + 1):
                 slot = slots[e, pair]
+                is_one_node = a != b and slot == slots[e, a * (a + 3) // 2]  # of a wedge
                 pair += 1
                 row, col = 3 * a, 3 * b
                 if slot < 0:
@@ -292,9 +293,10 @@ def add_matrix(
                 block = values[slot]
                 for i in range(3):
                     for j in range(3):
-                        block[i, j] += (
-                            r[0, i] * half[0, j] + r[1, i] * half[1, j] + r[2, i] * half[2, j]
-                        )
+                        product = r[0, i] * half[0, j] + r[1, i] * half[1, j] + r[2, i] * half[2, j]
+                        block[i, j] += product
+                        if is_one_node:
+                            block[j, i] += product
 
 
 def element_pairs(elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -228,6 +228,7 @@ def add_matrix(K: np.ndarray, factor: float, slots: np.ndarray, values: np.ndarr
         for a in range(8):
             for b in range(a + 1):
                 slot = slots[e, pair]
+                is_one_node = a != b and slot == slots[e, a * (a + 3) // 2]  # of a wedge
                 pair += 1
                 row, col = 3 * a, 3 * b
                 if slot < 0:
@@ -236,3 +237,5 @@ def add_matrix(K: np.ndarray, factor: float, slots: np.ndarray, values: np.ndarr
                 for i in range(3):
                     for j in range(3):
                         values[slot, i, j] += factor * K[e, row + i, col + j]
+                        if is_one_node:
+                            values[slot, j, i] += factor * K[e, row + i, col + j]

@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 
+from sofa_softctl.runtime.mesh.cells import VTK_TETRAHEDRON_EDGES, middle_columns
 from sofa_softctl.runtime.mesh.formats.cursor import Path, fault
 from sofa_softctl.runtime.mesh.mesh import Mesh
 
@@ -42,6 +43,8 @@ def foreign_suffixes() -> list[str]:
 
 def read_foreign(path: Path) -> Mesh:
     """Return the mesh in a file whose suffix meshio knows; quadratic cells by their corners.
+
+    The middle points of tetrahedra are kept apart.
 
     Args:
         path: The file.
@@ -73,4 +76,11 @@ def read_foreign(path: Path) -> Mesh:
         if block.type in KINDS:
             kind, corners = KINDS[block.type]
             rows.setdefault(kind, []).append(block.data[:, :corners])
+        if block.type == "tetra":
+            rows.setdefault("middles", []).append(np.full((len(block.data), 6), -1))
+        if block.type == "tetra10":
+            columns = middle_columns(VTK_TETRAHEDRON_EDGES)
+            rows.setdefault("middles", []).append(block.data[:, columns])
+    if not any(block.type == "tetra10" for block in read.cells):
+        rows.pop("middles", None)
     return Mesh(positions, **{kind: np.concatenate(parts) for kind, parts in rows.items()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sofa_softctl.runtime.mesh.cells import VTK_TETRAHEDRON_EDGES, middle_columns
 from sofa_softctl.runtime.mesh.formats.cursor import Path, excerpt, fault
 from sofa_softctl.runtime.mesh.mesh import ELEMENTS, Mesh
 
@@ -21,24 +22,28 @@ def read_gid(data: bytes, path: Path) -> Mesh:
     """Return the nodes and elements of a GiD mesh, as SOFA's GIDMeshLoader reads them.
 
     Nodes are numbered in the order of the file, whatever numbers it gives them; elements name them
-    by that order, and keep their corners only.
+    by that order, and keep their corners only; the middle points of tetrahedra are kept apart.
 
     Args:
         data: The bytes of the file.
         path: File of the bytes, for messages.
     """
     lines = data.decode("utf-8", "replace").splitlines()
-    kind, dimension = _header(lines[0].split(), path)
+    kind, count, dimension = _header(lines[0].split(), path)
     coordinates = _block(lines, "coordinates", 1 + dimension, path)
-    width = ELEMENTS[kind]
-    elements = _block(lines, "elements", 1 + width, path)[:, 1 : 1 + width]
+    is_quadratic = kind == "tetrahedra" and count == 10
+    width = count if is_quadratic else ELEMENTS[kind]
+    rows = _block(lines, "elements", 1 + width, path)[:, 1:].astype(np.int64) - 1
+    elements = {kind: rows[:, : ELEMENTS[kind]]}
+    if is_quadratic:
+        elements["middles"] = rows[:, middle_columns(VTK_TETRAHEDRON_EDGES)]
     positions = np.zeros((len(coordinates), 3))
     positions[:, :dimension] = coordinates[:, 1 : 1 + dimension]
-    return Mesh(positions, **{kind: elements.astype(np.int64) - 1})  # type: ignore[arg-type]
+    return Mesh(positions, **elements)
 
 
-def _header(words: list[str], path: Path) -> tuple[str, int]:
-    """Return our kind of the elements, and the number of coordinates."""
+def _header(words: list[str], path: Path) -> tuple[str, int, int]:
+    """Return our kind of the elements, their number of nodes, and that of coordinates."""
     options = dict(zip(words, words[1:], strict=False))
     if not words or words[0] != "MESH" or not {"dimension", "ElemType", "Nnode"} <= set(options):
         raise fault(
@@ -61,7 +66,7 @@ def _header(words: list[str], path: Path) -> tuple[str, int]:
             f"{options['ElemType']}, got dimension {options['dimension']} and Nnode "
             f"{options['Nnode']}",
         )
-    return kind, int(options["dimension"])
+    return kind, int(options["Nnode"]), int(options["dimension"])
 
 
 def _block(lines: list[str], name: str, width: int, path: Path) -> np.ndarray:

@@ -183,6 +183,6 @@ def test_a_folded_hexahedron_is_named(Sofa, root):
     body.addObject("MechanicalObject", position=points)
     body.addObject("AssumedStrainFEMForceField")
     with pytest.raises(
-        SceneError, match="1 of 1 elements that are folded, first hexahedron 0 near"
+        SceneError, match="1 of 1 elements that are folded or flat, first hexahedron 0 near"
     ):
         Sofa.Simulation.init(root)

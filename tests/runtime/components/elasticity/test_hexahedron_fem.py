@@ -90,6 +90,13 @@ def test_the_stiffness_is_the_derivative_of_the_forces_at_rest(method, field):
     check_jacobian(lambda x: -force_at(made, x).ravel(), K, askew())
 
 
+def test_a_wedge_has_its_whole_stiffness_in_the_matrix(field, dense, product):
+    """A hexahedron with two nodes twice: the matrix is that of the products, blocks once a pair."""
+    wedge = field(CUBE[[0, 1, 3, 4, 5, 7]], hexahedra=[(0, 1, 2, 2, 3, 4, 5, 5)])
+    columns = [product(wedge, unit.reshape(6, 3)).ravel() for unit in np.eye(18)]
+    np.testing.assert_allclose(dense(wedge), np.transpose(columns), atol=1e-9)
+
+
 def test_moduli_count_from_reinit_on(field):
     made = field(youngModulus=100.0)
     x = CUBE * 1.01

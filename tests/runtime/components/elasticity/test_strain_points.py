@@ -10,10 +10,7 @@ from scipy.spatial import Delaunay
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
-from sofa_softctl.runtime.components.elasticity.strain_points import (
-    PATCH_SIZE_MIN,
-    tetrahedral_points,
-)
+from sofa_softctl.runtime.components.elasticity.strain_points import PATCH_SIZE_MIN, points_of
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
@@ -45,7 +42,7 @@ class Body:
         self.x0, self.elements = np.ascontiguousarray(x0), np.ascontiguousarray(elements)
         self.law = ENERGIES[material]
         parameters = np.tile(MATERIALS[material], (len(elements), 1))
-        self.points = tetrahedral_points(element, self.x0, self.elements, parameters)
+        self.points = points_of(element, self.x0, self.elements, parameters)
         moduli = self.law.rest_moduli(parameters)[0]
         self.parameters = self.points.distribute(parameters, moduli)
         self.stencils = self.points.first, self.points.nodes, self.points.gradients
@@ -316,7 +313,7 @@ def test_volume_is_measured_over_five_tetrahedra_of_one_material_and_shear_aroun
     elements = Delaunay(x0).simplices.astype(np.int64)
     is_stiff = x0[elements].mean(axis=1)[:, 0] > 0.5
     parameters = np.where(is_stiff, 1000.0, 1.0)[:, None] * [MU, LAM]
-    points = tetrahedral_points("smoothed", x0, elements, parameters)
+    points = points_of("smoothed", x0, elements, parameters)
     volumes = np.abs(shape_gradients(x0, elements)[1])
     for part in (points.shear, points.volume):
         assert part.sum(axis=0) == pytest.approx(volumes, rel=1e-12)

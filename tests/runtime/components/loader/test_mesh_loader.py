@@ -311,3 +311,45 @@ def test_triangles_of_an_obj_file_stand_in_the_order_of_its_faces(leaf):
 def test_seams_that_are_not_split_are_said(leaf):
     with pytest.raises(SceneError, match="does not read 'handleSeams', with which SOFA has other"):
         leaf(handleSeams=True)
+
+
+TEN_NODES = (
+    "# vtk DataFile Version 4.2\nten\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 10 double\n"
+    "0 0 0  2 0 0  0 2 0  0 0 2  1 0 0  1 1 0  0 1 0  0 0 1  1 0 1  0 1 1\n"
+    "CELLS 1 11\n10 0 1 2 3 4 5 6 7 8 9\nCELL_TYPES 1\n24\n"
+)
+"""A tetrahedron with edges of length 2 along the axes, and a node in the middle of each edge."""
+GMSH_TEN_NODES = (
+    "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n10\n1 0 0 0\n2 2 0 0\n3 0 2 0\n4 0 0 2\n"
+    "5 1 0 0\n6 1 1 0\n7 0 1 0\n8 0 0 1\n9 0 1 1\n10 1 0 1\n$EndNodes\n$Elements\n1\n"
+    "1 11 2 1 1 1 2 3 4 5 6 7 8 9 10\n$EndElements\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("MeshVTKLoader", TEN_NODES), ("MeshGmshLoader", GMSH_TEN_NODES)]
+)
+def test_nodes_of_ten_node_tetrahedra_without_an_element_are_said_once(
+    kind, text, loader, tolerant, caplog
+):
+    """As in SOFA the loader has all points and the corners of the tetrahedra."""
+    with complaints() as faults:
+        mesh = loader(kind, text, "vtk" if kind == "MeshVTKLoader" else "msh")
+    assert mesh.tetrahedra.array().tolist() == [[0, 1, 2, 3]]
+    assert len(mesh.position.array()) == 10
+    (fault,) = map(str, faults)
+    assert "whose 1 tetrahedra have 10 nodes: as in SOFA only their corners count" in fault
+    assert "and 6 nodes in the middle of edges belong to no element" in fault
+    assert "softctl mesh quadratic" in fault and "quadratic=True" in fault
+    mesh.reinit()
+    assert sum("have 10 nodes" in record.message for record in caplog.records) == 1
+
+
+def test_ten_node_tetrahedra_are_an_error_in_strict_mode(loader):
+    with pytest.raises(SceneError, match="whose 1 tetrahedra have 10 nodes"):
+        loader("MeshVTKLoader", TEN_NODES, "vtk")
+
+
+def test_ten_node_tetrahedra_may_be_reduced_to_their_corners_on_purpose(loader):
+    mesh = loader("MeshVTKLoader", TEN_NODES, "vtk", onlyAttachedPoints=True)
+    assert len(mesh.position.array()) == 4 and mesh.tetrahedra.array().tolist() == [[0, 1, 2, 3]]

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sofa_softctl.runtime.kernels.contact.inside import depths, distances
+from sofa_softctl.runtime.kernels.contact.inside import depths, distances, nearest_points
 
 CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))  # number = 4 x + 2 y + z
 QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -46,3 +46,14 @@ def test_the_hollow_of_an_l_is_outside():
     assert len(outer) == 36 - 8  # two inner faces of two triangles, twice each
     points = np.array([[1.5, 0.5, 1.5], [0.9, 0.5, 0.9], [1.5, 0.5, 0.5]])
     assert depths(points, x, outer) == pytest.approx([0.0, np.hypot(0.1, 0.1), 0.5])
+
+
+def test_the_nearest_point_of_a_cube_is_on_it_at_the_distance():
+    """Outside: the point moved into the bounds of the solid cube."""
+    points = np.random.default_rng(2).uniform(-1.0, 2.0, (500, 3))
+    nearest = nearest_points(points, CORNERS, CUBE)
+    gap = np.linalg.norm(nearest - points, axis=1)
+    assert gap == pytest.approx(distances(points, CORNERS, CUBE), abs=1e-12)
+    assert distances(nearest, CORNERS, CUBE) == pytest.approx(np.zeros(500), abs=1e-12)
+    is_outside = (points != points.clip(0.0, 1.0)).any(axis=1)
+    assert nearest[is_outside] == pytest.approx(points[is_outside].clip(0.0, 1.0), abs=1e-12)

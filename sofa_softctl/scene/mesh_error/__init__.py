@@ -1,0 +1,1 @@
+"""Excess stiffness of a scene's bodies by their meshes."""
