@@ -1,7 +1,7 @@
 """Stiffness of strain points that is linear elasticity in a rotated frame.
 
-With the rotation R of a point, h_a = R g_a and Lame's parameters mu and lambda times its volume, the
-K of `strain_points` for the time steps of `corotational_energy` is
+With the rotation R of a point, h_a = R g_a, and Lame's parameters mu and lambda times its volume,
+the K of `strain_points` for the time steps of `corotational_energy` is
 
     K_ab = mu ((h_a . h_b) I + h_b h_a^T) + lambda h_a h_b^T
 
