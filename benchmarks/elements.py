@@ -16,6 +16,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,6 @@ import scipy.sparse as sparse
 import scipy.sparse.linalg as sparse_linalg
 from scipy.spatial import cKDTree
 
-import scenes.finger
-import scenes.gripper
-import scenes.trunk
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.mesh.formats.read import read_mesh
 from sofa_softctl.runtime.mesh.mesh import Mesh
@@ -66,7 +64,8 @@ def _box(low: Any, high: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 def bodies(folder: Path | None) -> dict[str, Body]:
     """Return the robots by name; those of SoftRobots only with a folder of its meshes."""
-    trunk, gripper = scenes.trunk, scenes.gripper
+    names = ("trunk", "finger", "gripper")
+    trunk, finger, gripper = (import_module(f"scenes.{name}") for name in names)
     robots = {
         "trunk": Body(
             SCENE_MESHES / "trunk.vtk",
@@ -78,9 +77,9 @@ def bodies(folder: Path | None) -> dict[str, Body]:
         "finger": Body(
             SCENE_MESHES / "finger.vtk",
             _box([-13, -11, -10], [1, 11, 10]),
-            scenes.finger.TIP,
+            finger.TIP,
             (0, -1, 0),
-            {"cable": scenes.finger.cable_points()},
+            {"cable": finger.cable_points()},
         ),
         "gripper": Body(
             SCENE_MESHES / "gripper.vtk",
