@@ -258,7 +258,7 @@ def _join_small(patches: np.ndarray, faces: np.ndarray) -> None:
         if size != len(members[number]) or not len(around):
             continue
         candidates, common = np.unique(around, return_counts=True)
-        sizes = [len(members[candidate]) for candidate in candidates]
+        sizes = np.array([len(members[candidate]) for candidate in candidates])
         target = int(candidates[np.lexsort((sizes, -common))[0]])
         patches[members[number]] = target
         members[target] = np.concatenate([members[target], members[number]])
