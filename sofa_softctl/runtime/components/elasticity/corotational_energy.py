@@ -14,7 +14,7 @@ class _CorotationalState(StrainState):
 
     def __init__(self, F: np.ndarray, parameters: np.ndarray) -> None:
         super().__init__(F, parameters)
-        self.rotations = np.empty_like(F)
+        self.rotations: np.ndarray = np.empty_like(F)
         kernel.rotate(F, self.rotations)
 
     @override

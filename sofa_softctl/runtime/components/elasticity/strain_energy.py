@@ -18,6 +18,9 @@ class StrainState(ABC):
         parameters: Parameters of the energy times the volume of each point [energy], shape (p, k).
     """
 
+    rotations: np.ndarray | None = None
+    """Rotations in which a time step is linear elasticity with mu and lambda, shape (p, 3, 3)."""
+
     def __init__(self, F: np.ndarray, parameters: np.ndarray) -> None:
         self.F, self.parameters = F, np.ascontiguousarray(parameters)
 

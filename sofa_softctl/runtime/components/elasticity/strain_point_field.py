@@ -13,6 +13,7 @@ from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.strain_energy import StrainEnergy, StrainState
 from sofa_softctl.runtime.components.elasticity.strain_points import StrainPoints
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
+from sofa_softctl.runtime.kernels.elasticity import rotated_points
 from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 
 
@@ -181,11 +182,19 @@ class StrainPointForceField(HyperelasticForceField):
         stresses = self._state.stresses()
         kernel.add_stress(points.first, points.nodes, points.gradients, stresses, -1.0, force)
 
+    def _rotations(self) -> np.ndarray | None:
+        """Return rotations in which a time step is linear elasticity, (p, 3, 3), or None."""
+        return None if self.exact_tangent else self._state.rotations
+
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        points = self.points
+        points, rotations = self.points, self._rotations()
         stencils = (points.first, points.nodes, points.gradients)
-        kernel.add_product(v, *stencils, self._tangents(), factor, out)
+        if rotations is None:
+            kernel.add_product(v, *stencils, self._tangents(), factor, out)
+        else:
+            parameters = self._state.parameters
+            rotated_points.add_product(v, *stencils, rotations, parameters, factor, out)
 
     @override
     def pairs(self) -> Pairs:
@@ -193,8 +202,13 @@ class StrainPointForceField(HyperelasticForceField):
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        points = self.points
-        kernel.add_matrix(points.first, points.gradients, self._tangents(), factor, slots, values)
+        points, rotations = self.points, self._rotations()
+        stencils = (points.first, points.gradients)
+        if rotations is None:
+            kernel.add_matrix(*stencils, self._tangents(), factor, slots, values)
+        else:
+            parameters = self._state.parameters
+            rotated_points.add_matrix(*stencils, rotations, parameters, factor, slots, values)
 
     def check_differentiable(self) -> None:
         """Accept every material."""

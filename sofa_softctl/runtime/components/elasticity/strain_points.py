@@ -5,11 +5,12 @@ can hardly change (volume locking). These points average strains so that both di
 
 - 4-node tetrahedra: the strain of shear around each edge, that of volume in disjoint patches of
   tetrahedra around edges. With as many volumes as elements, 1.5 for each degree of freedom, volume
-  would lock; with one for each edge of a few, it does not. Source: Nguyen-Thoi, Liu, Vu-Do,
-  Nguyen-Xuan, "An edge-based smoothed finite element method for visco-elastoplastic analyses of 2D
-  solids", 2009, and its form in three dimensions, Cazes and Meschke 2013, for the shear; de Souza
-  Neto, Pires, Owen, "F-bar-based linear triangles and tetrahedra for finite strain analysis of
-  nearly incompressible solids", 2005, for disjoint patches.
+  would lock; with one for each edge of a few, it does not. A greedy choice of edges leaves patches
+  of one to four tetrahedra between, which would lock; they join a neighbour. Source: Nguyen-Thoi,
+  Liu, Vu-Do, Nguyen-Xuan, "An edge-based smoothed finite element method for visco-elastoplastic
+  analyses of 2D solids", 2009, and its form in three dimensions, Cazes and Meschke 2013, for the
+  shear; de Souza Neto, Pires, Owen, "F-bar-based linear triangles and tetrahedra for finite strain
+  analysis of nearly incompressible solids", 2005, for disjoint patches.
 - 10-node tetrahedra: shear at four Gauss points, the mean change of volume of two elements with a
   common face. With the mean of each element, whose faces have no node inside, pressure would
   alternate between neighbours. Source: Simo, Taylor, Pister, "Variational and projection methods
@@ -144,8 +145,9 @@ def smoothed_points(x0: np.ndarray, tetrahedra: np.ndarray, regions: np.ndarray)
     volumes, count = np.abs(signed), len(tetrahedra)
     edges = _numbers(tetrahedra[:, TETRAHEDRON_EDGES], regions)
     patches = _patches(edges)
+    _join_small(patches, _numbers(tetrahedra[:, _FACES], regions))
     of_edge = _shares(edges.ravel(), np.repeat(np.arange(count), 6), np.repeat(volumes / 6.0, 6))
-    of_patch = _shares(patches, np.arange(count), volumes)
+    of_patch = _shares(np.unique(patches, return_inverse=True)[1], np.arange(count), volumes)
     shear = sparse.csr_array(sparse.vstack([of_edge, 0.0 * of_patch]))
     volume = sparse.csr_array(sparse.vstack([0.0 * of_edge, of_patch]))
     return _mean_points(gradients, tetrahedra, shear, volume)
@@ -229,6 +231,42 @@ def _patches(sides: np.ndarray) -> np.ndarray:
         elif len(free):
             heapq.heappush(queue, (-len(free), number))
     return patches
+
+
+PATCH_SIZE_MIN = 5
+"""Tetrahedra in a patch, unless its region has fewer: as many as are around an edge on average."""
+
+
+def _join_small(patches: np.ndarray, faces: np.ndarray) -> None:
+    """Join patches below PATCH_SIZE_MIN, the smallest first, to the one with most common faces.
+
+    Args:
+        patches: Patch of each tetrahedron, changed in place, shape (m,).
+        faces: Numbers of its faces, shape (m, 4).
+    """
+    order = np.argsort(faces.ravel(), kind="stable")
+    sides = faces.ravel()[order]
+    first = order[:-1][sides[1:] == sides[:-1]]
+    second = order[1:][sides[1:] == sides[:-1]]
+    neighbours = np.full(faces.shape, -1)
+    neighbours.ravel()[first], neighbours.ravel()[second] = second // 4, first // 4
+    members = np.split(np.argsort(patches, kind="stable"), np.cumsum(np.bincount(patches))[:-1])
+    queue = [(len(part), number) for number, part in enumerate(members)]
+    heapq.heapify(queue)
+    while queue and queue[0][0] < PATCH_SIZE_MIN:
+        size, number = heapq.heappop(queue)
+        beside = neighbours[members[number]].ravel()
+        around = patches[beside[beside >= 0]]
+        around = around[around != number]
+        if size != len(members[number]) or not len(around):
+            continue
+        candidates, common = np.unique(around, return_counts=True)
+        sizes = np.array([len(members[candidate]) for candidate in candidates])
+        target = int(candidates[np.lexsort((sizes, -common))[0]])
+        patches[members[number]] = target
+        members[target] = np.concatenate([members[target], members[number]])
+        members[number] = members[number][:0]
+        heapq.heappush(queue, (len(members[target]), target))
 
 
 def _shares(points: np.ndarray, elements: np.ndarray, volumes: np.ndarray) -> sparse.csr_array:

@@ -133,6 +133,20 @@ def _derivative(
 
 
 @njit(fastmath=True)
+def _combine_rows(factors: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+    """out = sum of twelve rows times their factors, shapes (12,), (12, 24) and (24,)."""
+    # Written out, so that sums stay in registers: `tangents` takes half of the time of loops.
+    a, b, c, d, e, f = factors[0], factors[1], factors[2], factors[3], factors[4], factors[5]
+    g, h, i, j, k, l = factors[6], factors[7], factors[8], factors[9], factors[10], factors[11]
+    for n in range(24):
+        first = a * rows[0, n] + b * rows[1, n] + c * rows[2, n] + d * rows[3, n]
+        second = e * rows[4, n] + f * rows[5, n] + g * rows[6, n] + h * rows[7, n]
+        out[n] = (
+            first + second + i * rows[8, n] + j * rows[9, n] + k * rows[10, n] + l * rows[11, n]
+        )
+
+
+@njit(fastmath=True)
 def tangents(
     x: np.ndarray,
     y: np.ndarray,
@@ -160,18 +174,10 @@ def tangents(
         _derivative(x, elements[e], g[e], gamma[e], F, q, Q, left)
         _derivative(y, elements[e], g[e], gamma[e], F, q, Q, right)
         K = out[e]
-        product[:] = 0.0
         for r in range(12):
-            for s in range(12):
-                h = H[e, r, s]
-                for c in range(24):
-                    product[r, c] += h * right[s, c]
-        K[:] = 0.0
-        for r in range(12):
-            for k in range(24):
-                d = left[r, k]
-                for c in range(24):
-                    K[k, c] += d * product[r, c]
+            _combine_rows(H[e, r], right, product[r])
+        for k in range(24):
+            _combine_rows(left[:, k], product, K[k])
         for a in range(8):
             for b in range(8):
                 total = 0.0

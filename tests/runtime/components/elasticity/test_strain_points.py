@@ -6,10 +6,11 @@ import math
 import numpy as np
 import pytest
 from scipy.linalg import polar
+from scipy.spatial import Delaunay
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
-from sofa_softctl.runtime.components.elasticity.strain_points import points_of
+from sofa_softctl.runtime.components.elasticity.strain_points import PATCH_SIZE_MIN, points_of
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.elasticity import strain_points as kernel
 from sofa_softctl.runtime.kernels.elasticity.corotational import shape_gradients
@@ -304,3 +305,21 @@ def test_a_flat_element_has_forces_and_stiffness(material):
     K = body.matrix(x)
     check_jacobian(body.force, -K, x, scale=0.1)
     assert body.product(x, d).ravel() == pytest.approx(K @ d.ravel(), abs=1e-12)
+
+
+def test_volume_is_measured_over_five_tetrahedra_of_one_material_and_shear_around_edges():
+    """On a mesh without order, in two materials; every tetrahedron counts with its volume once."""
+    x0 = np.random.default_rng(0).uniform(size=(60, 3))
+    elements = Delaunay(x0).simplices.astype(np.int64)
+    is_stiff = x0[elements].mean(axis=1)[:, 0] > 0.5
+    parameters = np.where(is_stiff, 1000.0, 1.0)[:, None] * [MU, LAM]
+    points = points_of("smoothed", x0, elements, parameters)
+    volumes = np.abs(shape_gradients(x0, elements)[1])
+    for part in (points.shear, points.volume):
+        assert part.sum(axis=0) == pytest.approx(volumes, rel=1e-12)
+        stiff = (part @ is_stiff.astype(float)) / np.maximum(part.sum(axis=1), 1e-300)
+        assert np.isin(stiff.round(12), (0.0, 1.0)).all()
+    sizes = np.array([np.count_nonzero(row) for row in points.volume.toarray()])
+    assert sizes[sizes > 0].min() >= PATCH_SIZE_MIN
+    edges = {tuple(sorted(pair)) for e in elements for pair in itertools.combinations(e, 2)}
+    assert (sizes == 0).sum() >= len(edges)  # those on the border of the materials count twice
