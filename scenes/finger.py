@@ -11,6 +11,7 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
 
     softctl run scenes/finger.py
     softctl run scenes/finger.py --set bend=20 --plot finger.png
+    softctl run scenes/finger.py --set silicone="Dragon Skin 30"
     runSofa -l SofaPython3 scenes/finger.py --argv bend=20
     softctl train scenes/finger.py --policy finger.safetensors
     softctl run scenes/finger.py --set policy=finger.safetensors
@@ -26,6 +27,7 @@ from sofa_softctl import (
     InverseController,
     add_constraint_solver,
     add_effector,
+    add_elasticity,
     parameters_from_argv,
 )
 
@@ -45,6 +47,17 @@ TIP = np.array([-100.0, 0.0, 0.0])
 JOINTS = (-30.0, -54.0, -78.0)
 ARC = 32.0
 """Radius of the goal's arc [mm]; `bend` must stay below it."""
+
+STRESSES_AT_TWICE = {"Dragon Skin 10": 22.0, "Dragon Skin 20": 49.0, "Dragon Skin 30": 86.0}
+"""Engineering stress of a strip that is stretched to twice its length, the "100 % modulus" of the
+maker's data sheet (Smooth-On, ASTM D-412) [psi]."""
+PSI = 6.894757
+"""Pounds per square inch [kPa]."""
+
+
+def young_modulus_of(silicone):
+    """Return 3 mu [kPa] of a neo-Hookean strip, whose stress is mu (s - 1 / s^2) at s = 2."""
+    return 3.0 * STRESSES_AT_TWICE[silicone] * PSI / (2.0 - 1.0 / 2.0**2)
 
 
 def cable_points():
@@ -117,6 +130,7 @@ def createScene(
     bend=15.0,
     period=1.0,
     young_modulus=600.0,
+    silicone="",
     mass=0.0218,
     energy=0.0,
     plan="",
@@ -136,13 +150,17 @@ def createScene(
     finger.addObject("MeshTopology", name="mesh", src="@loader")
     finger.addObject("MechanicalObject", name="dofs")
     finger.addObject("UniformMass", totalMass=mass)
-    finger.addObject(
-        "TetrahedronFEMForceField",
-        name="fem",
-        method="large",
-        youngModulus=young_modulus,
-        poissonRatio=0.45,
-    )
+    if silicone:  # its modulus holds on any mesh, with elements that do not lock
+        young = young_modulus_of(silicone)
+        add_elasticity(finger, young_modulus=young, poisson_ratio=0.49, name="fem")
+    else:  # a modulus that fits this mesh and SOFA's elements
+        finger.addObject(
+            "TetrahedronFEMForceField",
+            name="fem",
+            method="large",
+            youngModulus=young_modulus,
+            poissonRatio=0.45,
+        )
     finger.addObject("BoxROI", name="base", box=[-13, -11, -10, 1, 11, 10])
     finger.addObject("FixedProjectiveConstraint", indices="@base.indices")
     finger.addObject("LinearSolverConstraintCorrection")

@@ -35,7 +35,7 @@ def test_every_use_of_the_variable_is_in_the_table():
         "contact": "`SphereCollisionModel` on bodies",
         "constraint": "a `valueIndex` without a value",
         "rest_shape": "a `polynomialStiffness` or",
-        "tetrahedron_hyperelasticity": "`ParameterSet` that is too short",
+        "strain_point_field": "`ParameterSet` that is too short",
         "position": "`PositionConstraint` with valueType displacement",
         "joint": "`JointActuator.maxAngleVariation`",
         "effectors": "`maxSpeed` of VolumeEffector and CableEffector",

@@ -102,6 +102,7 @@ FREE = """
     SpringForceField.spring SpringForceField.springsIndices1 RestShapeSpringsForceField.points
     TetrahedronFEMForceField.localStiffnessFactor
     TetrahedronHyperelasticityFEMForceField.ParameterSet MechanicalObject.derivX
+    AssumedStrainFEMForceField.ParameterSet
     RestShapeSpringsForceField.pivot_points AttachProjectiveConstraint.indices1
     PolynomialRestShapeSpringsForceField.points MeshMatrixMass.edgeMass
     PolynomialRestShapeSpringsForceField.polynomialDegree

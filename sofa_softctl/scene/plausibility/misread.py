@@ -90,7 +90,9 @@ def _default_modulus(component: Any) -> Iterator[str]:
     data = component.findData("youngModulus")
     if data is None or "FEMForceField" not in component.getClassName():
         return
-    if not (data.isSet() or data.getParent() is not None):
+    parameters = component.findData("ParameterSet")  # instead of the modulus
+    is_given = data.isSet() or data.getParent() is not None
+    if not is_given and (parameters is None or not parameters.isSet()):
         value = np.ravel(data.value)[:1]
         yield f"has no youngModulus and takes the default, {_digits(value)}: give the material's."
 

@@ -200,6 +200,21 @@ CASES = {
         )
     ),
     "parallel_hexahedra": alone(solids.solid("ParallelHexahedronFEMForceField")),
+    "without_locking": alone(
+        swapped(
+            mechanics.solved(mechanics.LDL),
+            {"method": None},
+            TetrahedronFEMForceField="AssumedStrainFEMForceField",
+        )
+    ),
+    "hyperelastic_without_locking": alone(
+        swapped(
+            mechanics.solved(mechanics.LDL),
+            {"method": None, "materialName": "NeoHookean", "ParameterSet": [140.0, 560.0]},
+            TetrahedronFEMForceField="AssumedStrainFEMForceField",
+        )
+    ),
+    "hexahedra_without_locking": alone(solids.solid("AssumedStrainFEMForceField")),
     "parallel_mesh_springs": alone(
         swapped(
             mechanics.CASES["springs_of_a_mesh_by_kind"],
