@@ -1,4 +1,4 @@
-"""Makes docs/figures/mesh.png and prints the table of docs/how-to/make-a-mesh.md.
+"""Makes docs/figures/mesh.png, and prints the sags of SOFA's tetrahedra in it.
 
 A finger in two element sizes, and how far a cantilever of each element size sags under its weight,
 relative to beam theory. Needs pytetwild. Run: `python docs/figures/mesh.py`
@@ -86,7 +86,7 @@ def filled(points, triangles, edge):
 
 
 def table(box):
-    """Rows of the page's table: how far each mesh of the cantilever sags, of beam theory."""
+    """Rows: how far each mesh of the cantilever sags, of beam theory."""
     surface, rows = box([0, 0, 0], [LENGTH, SIDE, SIDE]), []
     for across in ACROSS:
         meshes = [filled(*surface, SIDE / across) for _ in range(MESHES)]
