@@ -27,7 +27,6 @@ from sofa_softctl import (
     InverseController,
     add_constraint_solver,
     add_effector,
-    add_elasticity,
     parameters_from_argv,
 )
 
@@ -151,6 +150,8 @@ def createScene(
     finger.addObject("MechanicalObject", name="dofs")
     finger.addObject("UniformMass", totalMass=mass)
     if silicone:  # its modulus holds on any mesh, with elements that do not lock
+        from sofa_softctl import add_elasticity
+
         young = young_modulus_of(silicone)
         add_elasticity(finger, young_modulus=young, poisson_ratio=0.49, name="fem")
     else:  # a modulus that fits this mesh and SOFA's elements

@@ -97,7 +97,8 @@ def add_body(node):
         (
             add("HardSprings", name="hard"),
             "HardSprings '/beam/hard' is a force field whose second derivative is not known; it is "
-            "known of ConstantForceField, FastTetrahedralCorotationalForceField, "
+            "known of AssumedStrainFEMForceField, ConstantForceField, "
+            "FastTetrahedralCorotationalForceField, "
             "ParallelTetrahedronFEMForceField, RestShapeSpringsForceField, SoftSprings, "
             "TetrahedralCorotationalFEMForceField, TetrahedronFEMForceField and "
             "TetrahedronHyperelasticityFEMForceField.",

@@ -25,6 +25,7 @@ from sofa_softctl.runtime.components.elasticity.strain_point_field import (
 from sofa_softctl.runtime.components.elasticity.strain_points import (
     StrainPoints,
     element_points,
+    points_of,
     quadratic_points,
     regions_of,
     smoothed_points,
@@ -160,7 +161,9 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
 
     def _prepare_points(self) -> None:
         """Find the strain points; they stay, since the matrix of the system has their pattern."""
-        if self._are_hexahedra:
+        if not len(self.elements):
+            self.points = points_of("linear", self.x0, self.elements, np.empty((0, 1)))
+        elif self._are_hexahedra:
             self._prepare_hexahedra()
         elif self.quadratic.get():
             self.points = self._quadratic_points()
