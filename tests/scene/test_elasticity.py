@@ -43,9 +43,14 @@ def test_moduli_of_elements_and_parameters_of_materials(body, root, Sofa):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"poisson_ratio": 0.5}, "poisson_ratio must be from 0 to below 0.5, got 0.5"),
-        ({"young_modulus": 0.0}, "young_modulus must be finite and above 0, got 0.0"),
-        ({"young_modulus": float("inf")}, "young_modulus must be finite"),
+        ({}, "needs young_modulus, or parameters of the material"),
+        ({"young_modulus": 1.0, "poisson_ratio": 0.5}, "from 0 to below 0.5, got 0.5"),
+        ({"young_modulus": 1.0, "poisson_ratio": [0.3, 0.4]}, "must be a number from 0"),
+        ({"young_modulus": 1.0, "poisson_ratio": "0.3x"}, "poisson_ratio must be a finite number"),
+        ({"young_modulus": 0.0}, "young_modulus must be above 0, got 0.0"),
+        ({"young_modulus": float("inf")}, "young_modulus must be a finite number"),
+        ({"young_modulus": 1.0, "parameters": [1.0, 2.0]}, "takes either parameters, or"),
+        ({"parameters": [[1.0, 2.0]]}, "parameters must be a finite number or a list"),
         ({"material": "Rubber"}, "add_elasticity knows the materials Corotational, .*got 'Rubber'"),
     ],
 )

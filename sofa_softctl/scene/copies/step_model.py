@@ -40,6 +40,7 @@ from sofa_softctl.runtime.derivatives.step_derivative import StepDerivative, Tan
 from sofa_softctl.runtime.derivatives.trajectory import MotionGradient, Trajectory, TrajectoryModel
 from sofa_softctl.runtime.kernels.contact.inside import distances
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
+from sofa_softctl.runtime.kernels.mapping.hexahedral import locate_in_hexahedra, trilinear
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.copies.split_mesh import centres_of_whole, hold_between
@@ -257,21 +258,19 @@ class StepModel:
         return sparse.csr_array(total_jacobian(state, system)[::3, ::3])
 
     def carrier_weights(self, points: np.ndarray) -> sparse.csr_array:
-        """Return the weights of the robot's nodes in points carried by tetrahedra, (p, n)."""
+        """Return the weights of the robot's nodes in points carried by its elements, (p, n)."""
         if not self.solids:
-            raise SceneError("The scene has no tetrahedra that could carry markers.")
+            raise SceneError("The scene has no tetrahedra or hexahedra that could carry markers.")
         field = self.solids[0]
         points = np.ascontiguousarray(points, dtype=float).reshape(-1, 3)
-        best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
-        locate(points, field.x0, np.ascontiguousarray(field.elements), best, inner)
-        weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
-        rows = np.repeat(np.arange(len(points)), 4)
+        best, weights, _ = _locate_in(points, field.x0, field.elements)
+        rows = np.repeat(np.arange(len(points)), weights.shape[1])
         nodes = field.elements[best].ravel() + self.step.system.offset[id(field.state)]
         shape = (len(points), self.step.size)
         return sparse.csr_array((weights.ravel(), (rows, nodes)), shape=shape)
 
     def mesh_distance(self, weights: sparse.csr_array) -> np.ndarray:
-        """Return the distance of points to the robot's initial tetrahedra [length], shape (p,).
+        """Return the distance of points to the robot's initial elements [length], shape (p,).
 
         Args:
             weights: Weights of the robot's nodes in each point [-], shape (p, n).
@@ -281,12 +280,9 @@ class StepModel:
         for field in self.solids:
             begin = self.step.system.offset[id(field.state)]
             x = np.ascontiguousarray(self.step.x0[begin : begin + len(field.x0)])
-            elements = np.ascontiguousarray(field.elements)
-            best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
-            locate(points, x, elements, best, inner)
-            gap = distances(points, x, boundary_triangles(elements))
-            excess = np.maximum(-inner.min(axis=1), inner.sum(axis=1) - 1.0)
-            distance = np.minimum(distance, np.where(excess <= 0.0, 0.0, gap))
+            _, _, is_inside = _locate_in(points, x, field.elements)
+            gap = distances(points, x, boundary_triangles(field.elements))
+            distance = np.minimum(distance, np.where(is_inside, 0.0, gap))
         return distance
 
     @property
@@ -309,6 +305,26 @@ class StepModel:
             f"has no {kind} '{path}'" if path else f"has {len(components)} of the kind: {kind}"
         )
         raise SceneError(f"The scene {problem}. Name one of: {names}.")
+
+
+def _locate_in(
+    points: np.ndarray, x: np.ndarray, elements: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the element of each point (p,), weights of its nodes (p, k), True if inside (p,).
+
+    Args:
+        points: Positions [length], shape (p, 3).
+        x: Nodes [length], shape (n, 3).
+        elements: Tetrahedra or hexahedra, shape (m, 4) or (m, 8).
+    """
+    if elements.shape[1] == 8:
+        best, inner = locate_in_hexahedra(points, x, elements)
+        weights = trilinear(inner)
+        return best, weights, np.asarray((weights >= 0.0).all(axis=1))
+    best, inner = np.empty(len(points), np.int64), np.zeros((len(points), 3))
+    locate(points, x, np.ascontiguousarray(elements), best, inner)
+    weights = np.concatenate([1.0 - inner.sum(axis=1, keepdims=True), inner], axis=1)
+    return best, weights, np.asarray((weights >= 0.0).all(axis=1))
 
 
 def _elements(

@@ -27,8 +27,8 @@ MATERIALS = (
 def add_elasticity(
     node: Any,
     *,
-    young_modulus: float | Sequence[float] = 5000.0,
-    poisson_ratio: float = 0.45,
+    young_modulus: float | Sequence[float] | None = None,
+    poisson_ratio: float | None = None,
     material: str = "Corotational",
     parameters: Sequence[float] | None = None,
     quadratic: bool = False,
@@ -42,7 +42,7 @@ def add_elasticity(
     Args:
         node: Node with a topology of tetrahedra or hexahedra, and a state of points.
         young_modulus: Young's modulus [pressure]; one, or one for each element.
-        poisson_ratio: Poisson's ratio, 0 to below 0.5; to 0.499 nothing locks.
+        poisson_ratio: Poisson's ratio, 0 to below 0.5, by default 0.45; to 0.499 nothing locks.
         material: Corotational (linear in the rotated frame), StVenantKirchhoff, NeoHookean,
             StableNeoHookean, MooneyRivlin or ArrudaBoyce.
         parameters: Parameters of the material instead of modulus and ratio [pressure]: mu and
@@ -54,28 +54,51 @@ def add_elasticity(
         The force field.
 
     Raises:
-        SceneError: The material is unknown, a modulus or the ratio is out of range, or SOFA has no
-            element for the material.
+        SceneError: The material is unknown, a modulus or the ratio is missing or out of range, or
+            SOFA has no element for the material.
     """
     if material not in MATERIALS:
         raise SceneError(
             f"add_elasticity knows the materials {', '.join(MATERIALS)}; got {material!r}."
         )
-    young = np.atleast_1d(np.asarray(young_modulus, dtype=float))
-    if not (np.isfinite(young).all() and (young > 0.0).all()):
-        raise SceneError(f"young_modulus must be finite and above 0, got {young_modulus!r}.")
-    if not 0.0 <= poisson_ratio < 0.5:
-        raise SceneError(
-            f"poisson_ratio must be from 0 to below 0.5, got {poisson_ratio!r}. Take 0.499 for a "
-            "material that keeps its volume."
-        )
-    given = {} if parameters is None else {"ParameterSet": [float(p) for p in parameters]}
+    if parameters is not None:
+        if young_modulus is not None or poisson_ratio is not None:
+            raise SceneError(
+                "add_elasticity takes either parameters, or young_modulus and poisson_ratio; got "
+                "both."
+            )
+        given: dict[str, Any] = {"ParameterSet": _numbers("parameters", parameters).tolist()}
+        young, ratio = np.zeros(0), 0.0
+    else:
+        if young_modulus is None:
+            raise SceneError("add_elasticity needs young_modulus, or parameters of the material.")
+        young = _numbers("young_modulus", young_modulus)
+        if not (young > 0.0).all():
+            raise SceneError(f"young_modulus must be above 0, got {young_modulus!r}.")
+        ratios = _numbers("poisson_ratio", 0.45 if poisson_ratio is None else poisson_ratio)
+        ratio = float(ratios[0])
+        if len(ratios) != 1 or not 0.0 <= ratio < 0.5:
+            raise SceneError(
+                f"poisson_ratio must be a number from 0 to below 0.5, got {poisson_ratio!r}. Take "
+                "0.499 for a material that keeps its volume."
+            )
+        given = {"youngModulus": young.tolist(), "poissonRatio": ratio}
     if find_backend().component_names_among((NOT_LOCKING,)):
-        moduli = {} if given else {"youngModulus": young.tolist(), "poissonRatio": poisson_ratio}
         return node.addObject(
-            NOT_LOCKING, name=name, materialName=material, quadratic=quadratic, **moduli, **given
+            NOT_LOCKING, name=name, materialName=material, quadratic=quadratic, **given
         )
-    return _add_locking(node, name, young, poisson_ratio, material, given.get("ParameterSet"))
+    return _add_locking(node, name, young, ratio, material, given.get("ParameterSet"))
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    """Return finite numbers as an array, shape (k,)."""
+    try:
+        array = np.atleast_1d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        array = np.full(1, np.nan)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+        raise SceneError(f"{name} must be a finite number or a list of these, got {values!r}.")
+    return array
 
 
 def _add_locking(

@@ -10,7 +10,7 @@ import numpy as np
 
 from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.record.record import Record
-from sofa_softctl.runtime.components.topology.parts import faces_of_hexahedra
+from sofa_softctl.runtime.components.topology.parts import boundary_triangles
 from sofa_softctl.scene.control.system import effort_factor
 from sofa_softctl.scene.graph.nodes import (
     cable_components,
@@ -232,9 +232,7 @@ def surface_of(topology: Any) -> np.ndarray:
     hexahedra = elements_of(topology, "hexahedra")
     if not len(hexahedra):
         return elements_of(topology, "triangles")
-    faces, counts = faces_of_hexahedra(hexahedra)
-    outer = faces[counts == 1]
-    return np.concatenate([outer[:, [0, 1, 2]], outer[:, [0, 2, 3]]])
+    return boundary_triangles(hexahedra)
 
 
 def _body(state: Any, topology: Any) -> Body:

@@ -122,6 +122,11 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
                 "each."
             )
         self._are_hexahedra = bool(counts[1])
+        if self._are_hexahedra and self.quadratic.get():
+            raise self.fault(
+                f"has quadratic=True, which is for tetrahedra, and finds {counts[1]} hexahedra in "
+                f"{topology.describe()}: leave it out."
+            )
         if self._are_hexahedra:
             self.elements, self._filling = find_hexahedra(self)
         else:
@@ -135,11 +140,27 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
         self._read_law()
         self._use_parameters(self._read_parameters())
         self.check_parameters(self.materialName.get())
+        if len(self.ParameterSet.get()):
+            self._show_moduli()
+            self._counters = self._data_counters()
         self.deform()
 
+    @override
+    def check_parameters(self, name: str) -> None:
+        super().check_parameters(name)
+        shear, bulk = self.rest_moduli()
+        has_none = (shear <= 0.0) | (bulk <= 0.0)
+        if len(self.ParameterSet.get()) and has_none.any():
+            first = int(np.flatnonzero(has_none)[0])
+            raise self.fault(
+                f"has a ParameterSet without stiffness at rest for {name}: "
+                f"{', '.join(self.parameter_names)} = {self.parameters[first].tolist()} make a "
+                f"shear modulus of {shear[first]:g} and a bulk modulus of {bulk[first]:g}. Both "
+                "must be above 0."
+            )
+
     def _read_law(self) -> None:
-        law = ENERGIES[self.materialName.get()]
-        self._use_law(law, has_exact_steps=not self._are_hexahedra)
+        self._use_law(ENERGIES[self.materialName.get()])
 
     def _read_parameters(self) -> np.ndarray:
         """Return the parameters of each element, shape (m, k)."""
@@ -231,13 +252,14 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     def show_parameters(self) -> None:
         if len(self.ParameterSet.get()):
             super().show_parameters()
-        else:
-            self._show_moduli()
+        self._show_moduli()
         self._counters = self._data_counters()
 
     def _show_moduli(self) -> None:
         """Set youngModulus and poissonRatio to the present ones."""
         shear, bulk = self.law.rest_moduli(self.parameters / np.reshape(self._filling, (-1, 1)))
+        if not (shear > 0.0).all() or not (bulk > 0.0).all():
+            return  # of elements without stiffness
         young = 9.0 * bulk * shear / (3.0 * bulk + shear)
         poisson = (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear))
         self.youngModulus.set(young if np.ptp(young) else young[:1].copy())
@@ -348,7 +370,8 @@ class HexahedralTerm(StrainPointTerm):
     def at(self, x: np.ndarray, w: np.ndarray, h: float, beta: float) -> None:
         super().at(x, w, h, beta)
         self.matrices = self.h * self.hourglass.tangents(self.x, is_exact=True)
-        self.matrices += self.c * self.hourglass.tangent_rates(self.x, self.w)
+        is_exact = self.field.law.has_exact_steps
+        self.matrices += self.c * self.hourglass.tangent_rates(self.x, self.w, is_exact=is_exact)
 
     @override
     def add_by_positions(self, dx: np.ndarray, out: np.ndarray) -> None:
@@ -375,5 +398,6 @@ class HexahedralTerm(StrainPointTerm):
         """Return h f - c K w of each element with these parameters, shape (m, 8, 3)."""
         hourglass = self.hourglass
         stiffness = hourglass.combine(*self.field.lame(parameters))
-        products = hourglass.products(self.x, self.w, stiffness)
+        is_exact = self.field.law.has_exact_steps
+        products = hourglass.products(self.x, self.w, stiffness, is_exact=is_exact)
         return self.h * hourglass.forces(self.x, stiffness) + self.c * products

@@ -162,9 +162,14 @@ class Hourglass:
         """
         return self._forces(x, self._tensions(0.5 * self._rates(x, x), stiffness))
 
-    def products(self, x: np.ndarray, w: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
-        """Return -K w on the nodes of each element, K its positive stiffness, shape (m, 8, 3)."""
-        return self._forces(x, self._tensions(self._rates(x, w), stiffness))
+    def products(
+        self, x: np.ndarray, w: np.ndarray, stiffness: np.ndarray, *, is_exact: bool
+    ) -> np.ndarray:
+        """Return -K w on the nodes of each element, K as in `tangents`, shape (m, 8, 3)."""
+        total = self._forces(x, self._tensions(self._rates(x, w), stiffness))
+        if is_exact:
+            total += self._forces(w, self._tensions(0.5 * self._rates(x, x), stiffness))
+        return total
 
     def tangents(self, x: np.ndarray, *, is_exact: bool) -> np.ndarray:
         """Return -df/dx of each element, or its part that is positive, shape (m, 24, 24)."""
@@ -172,9 +177,12 @@ class Hourglass:
             return self._tangents(x, x, self._tensions(0.5 * self._rates(x, x)))
         return self._tangents(x, x, np.zeros((len(self.elements), 12)))
 
-    def tangent_rates(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """Return the derivative of K w by x, K the positive stiffness, shape (m, 24, 24)."""
-        return self._tangents(x, w, self._tensions(self._rates(x, w)))
+    def tangent_rates(self, x: np.ndarray, w: np.ndarray, *, is_exact: bool) -> np.ndarray:
+        """Return the derivative of K w by x, K as in `tangents`, shape (m, 24, 24)."""
+        rates = self._tangents(x, w, self._tensions(self._rates(x, w)))
+        if is_exact:
+            rates += self._tangents(w, x, np.zeros((len(self.elements), 12)))
+        return rates
 
     def _rates(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return how the strains Q change at x along v, shape (m, 12)."""

@@ -82,11 +82,10 @@ class StrainPointForceField(HyperelasticForceField):
     def parameter_names(self) -> tuple[str, ...]:
         return self.law.parameter_names
 
-    def _use_law(self, law: StrainEnergy, *, has_exact_steps: bool = True) -> None:
-        """Take another strain energy, whose steps are exact unless more is added to it."""
+    def _use_law(self, law: StrainEnergy) -> None:
+        """Take another strain energy."""
         if self.__dict__.get("law") is not law:
-            self.law = law
-            self.exact_tangent = law.has_exact_steps and has_exact_steps
+            self.law, self.exact_tangent = law, law.has_exact_steps
 
     def set_parameters(self, elements: np.ndarray | slice, values: np.ndarray) -> None:
         """Set the parameters of some elements, shown by ParameterSet."""

@@ -72,9 +72,17 @@ def faces_of_hexahedra(hexahedra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first_of_each(smallest_first(hexahedra[:, QUADS_OF_HEXAHEDRON].reshape(-1, 4)))
 
 
-def boundary_triangles(tetrahedra: np.ndarray) -> np.ndarray:
-    """Return the faces of one tetrahedron only, as SOFA lists them, shape (n, 3)."""
-    triangles, counts = faces_of_tetrahedra(tetrahedra)
+def boundary_triangles(elements: np.ndarray) -> np.ndarray:
+    """Return the faces of one element only, as SOFA lists them, shape (n, 3).
+
+    Args:
+        elements: Tetrahedra or hexahedra, whose faces are cut in two, shape (m, 4) or (m, 8).
+    """
+    if elements.shape[1] == 8:
+        quads, counts = faces_of_hexahedra(elements)
+        outer = quads[counts == 1]
+        return np.concatenate([outer[:, [0, 1, 2]], outer[:, [0, 2, 3]]])
+    triangles, counts = faces_of_tetrahedra(elements)
     return triangles[counts == 1]
 
 

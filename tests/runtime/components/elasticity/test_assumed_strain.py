@@ -155,6 +155,8 @@ def test_regions_can_be_given(bar):
         ({"materialName": "Rubber"}, "Rubber"),
         ({"materialName": "NeoHookean", "ParameterSet": [1.0]}, "needs 2 numbers in ParameterSet"),
         ({"materialName": "NeoHookean", "ParameterSet": [-1.0, 1.0]}, "without stiffness at rest"),
+        ({"materialName": "MooneyRivlin", "ParameterSet": [1, -1, 9]}, "Both must be above 0"),
+        ({"materialName": "NeoHookean", "ParameterSet": [0.0, 0.0]}, "Both must be above 0"),
         ({"regions": [0, 1]}, "needs a number for each of 12 elements in 'regions', got 2"),
         ({"quadratic": True}, "are not the eighths of 10-node ones"),
     ],
@@ -162,6 +164,37 @@ def test_regions_can_be_given(bar):
 def test_what_is_wrong_is_told(bar, values, says):
     with pytest.raises(SceneError, match=says):
         bar("tetrahedra", **values)
+
+
+@pytest.mark.parametrize("material", ["NeoHookean", "StVenantKirchhoff"])
+def test_steps_of_hyperelastic_hexahedra_take_all_of_their_stiffness(bar, material):
+    """Of bending too, as the compression of a strongly bent bar is balanced by it: -df/dx."""
+    body = bar("hexahedra", twist, materialName=material)
+    x = body.dofs.position.value.copy()
+    direction = np.random.default_rng(0).normal(size=x.shape)
+    force_of(body)
+    product = np.zeros_like(x)
+    body.fem.add_product(product, direction, 1.0)
+    ahead, behind = (_force_at(body, x + step * direction) for step in (1e-6, -1e-6))
+    assert product == pytest.approx((behind - ahead) / 2e-6, rel=1e-6, abs=1e-6 * YOUNG)
+
+
+def _force_at(body, x):
+    body.dofs.position.value = x
+    return force_of(body)
+
+
+def test_quadratic_is_for_tetrahedra(bar):
+    with pytest.raises(SceneError, match="quadratic=True, which is for tetrahedra"):
+        bar("hexahedra", quadratic=True)
+
+
+def test_parameters_show_the_moduli_at_rest(bar):
+    """mu = 100 and lambda = 200: E = mu (3 lambda + 2 mu) / (lambda + mu), nu = 1/3."""
+    values = {"youngModulus": [5000.0], "poissonRatio": [0.45]}
+    body = bar("tetrahedra", materialName="NeoHookean", ParameterSet=[100.0, 200.0], **values)
+    assert body.fem.youngModulus.value == pytest.approx([800.0 / 3.0])
+    assert body.fem.poissonRatio.value == pytest.approx([1.0 / 3.0])
 
 
 def test_mixed_elements_are_refused(Sofa, root):
