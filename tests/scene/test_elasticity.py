@@ -74,6 +74,37 @@ def test_sofas_elements_get_the_same_moduli(body, root, Sofa, material):
     assert "too stiff in bending" in body.getLoggedMessagesAsString()
 
 
+@pytest.mark.parametrize(
+    ("material", "parameters"),
+    [("MooneyRivlin", [50.0, 0.0, 500.0]), ("ArrudaBoyce", [None, 500.0])],
+)
+def test_sofas_rubbers_get_the_same_moduli(body, root, Sofa, material, parameters):
+    """E = 281.25 and a ratio of 0.40625: mu = 100, and a bulk modulus of 500."""
+    young = np.array([281.25])
+    field = elasticity._add_locking(body, "own", young, 0.40625, material, None)  # noqa: SLF001
+    Sofa.Simulation.init(root)
+    shear, bulk = field.rest_moduli()
+    assert (shear[0], bulk[0]) == pytest.approx((100.0, 500.0))
+    for value, expected in zip(field.parameters[0], parameters, strict=True):
+        assert expected is None or value == pytest.approx(expected)
+
+
+def test_sofas_corotational_element_takes_lames_parameters(body, root, Sofa):
+    field = elasticity._add_locking(  # noqa: SLF001
+        body, "own", np.zeros(0), 0.0, "Corotational", [100.0, 200.0]
+    )
+    Sofa.Simulation.init(root)
+    assert field.moduli() == pytest.approx(np.full(12, 800.0 / 3.0))
+    assert field.poisson_ratio() == pytest.approx(1.0 / 3.0)
+
+
+def test_sofas_rubbers_have_a_single_modulus(body):
+    with pytest.raises(SceneError, match="SOFA has one modulus for a body of NeoHookean"):
+        elasticity._add_locking(  # noqa: SLF001
+            body, "own", np.array([1.0, 2.0]), 0.4, "NeoHookean", None
+        )
+
+
 def test_sofas_corotational_element_follows_the_topology(body, root, Sofa):
     young = np.array([300.0])
     linear = elasticity._add_locking(body, "own", young, 0.4, "Corotational", None)  # noqa: SLF001

@@ -9,19 +9,11 @@ import numpy as np
 import Sofa.Helper
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.runtime.components.elasticity.energies import ENERGIES
 from sofa_softctl.scene.backend.backend import find_backend
 
 NOT_LOCKING = "AssumedStrainFEMForceField"
 """Component of the embedded runtime; SOFA does not have it."""
-
-MATERIALS = (
-    "Corotational",
-    "StVenantKirchhoff",
-    "NeoHookean",
-    "StableNeoHookean",
-    "MooneyRivlin",
-    "ArrudaBoyce",
-)
 
 
 def add_elasticity(
@@ -57,9 +49,9 @@ def add_elasticity(
         SceneError: The material is unknown, a modulus or the ratio is missing or out of range, or
             SOFA has no element for the material.
     """
-    if material not in MATERIALS:
+    if material not in ENERGIES:
         raise SceneError(
-            f"add_elasticity knows the materials {', '.join(MATERIALS)}; got {material!r}."
+            f"add_elasticity knows the materials {', '.join(ENERGIES)}; got {material!r}."
         )
     if parameters is not None:
         if young_modulus is not None or poisson_ratio is not None:
@@ -116,7 +108,12 @@ def _add_locking(
         f"add_elasticity: SOFA has no elements without locking, so '{name}' is SOFA's own: too "
         "stiff in bending, by as much as `softctl mesh error` says for this scene.",
     )
-    if material == "Corotational" and parameters is None:
+    law = ENERGIES[material]
+    if material == "Corotational":
+        if parameters is not None:
+            shear, bulk = (float(modulus[0]) for modulus in law.rest_moduli(np.array([parameters])))
+            young = np.array([9.0 * bulk * shear / (3.0 * bulk + shear)])
+            poisson = (3.0 * bulk - 2.0 * shear) / (2.0 * (3.0 * bulk + shear))
         kind = "HexahedronFEMForceField" if has_hexahedra else "TetrahedronFEMForceField"
         moduli = {"youngModulus": young.tolist(), "poissonRatio": poisson}
         return node.addObject(kind, name=name, method="large", **moduli)
@@ -125,12 +122,13 @@ def _add_locking(
             f"SOFA has no {material} for hexahedra: take material='Corotational', or tetrahedra."
         )
     if parameters is None:
-        mu = 0.5 * young[0] / (1.0 + poisson)
-        bulk = young[0] / (3.0 * (1.0 - 2.0 * poisson))
-        parameters = {
-            "MooneyRivlin": [0.5 * mu, 0.0, bulk],
-            "ArrudaBoyce": [mu, bulk],
-        }.get(material, [mu, bulk - 2.0 / 3.0 * mu])
+        if np.ptp(young):
+            raise SceneError(
+                f"SOFA has one modulus for a body of {material}: give a number as young_modulus, "
+                "or take material='Corotational'."
+            )
+        moduli_at_rest = 0.5 * young[:1] / (1.0 + poisson), young[:1] / (3.0 - 6.0 * poisson)
+        parameters = law.parameters_of(*moduli_at_rest)[0].tolist()
     kind = "TetrahedronHyperelasticityFEMForceField"
     return node.addObject(kind, name=name, materialName=material, ParameterSet=parameters)
 

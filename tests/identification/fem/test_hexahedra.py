@@ -6,7 +6,7 @@ import pytest
 
 from sofa_softctl import Session
 
-SCENE = '''
+SCENE = """
 from sofa_softctl import add_constraint_solver, add_elasticity
 
 UNITS = "mm, kg, s"
@@ -48,7 +48,7 @@ def problem():
 
 
 PROBLEMS = {"bar": problem}
-'''
+"""
 
 
 def test_the_modulus_of_a_bar_is_found_from_a_marker_in_a_hexahedron(tmp_path, softctl):

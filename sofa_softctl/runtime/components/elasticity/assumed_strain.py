@@ -52,7 +52,7 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     A coarse mesh bends as a fine one does, for Poisson's ratios up to 0.499, with the nodes that it
     has. Strains are averaged where the linear elements of SOFA lock: see `strain_points` for
     tetrahedra of 4 and of 10 nodes, and `hourglass` for hexahedra. Averages keep within regions:
-    elements of equal moduli at init.
+    elements whose moduli do not jump at init.
 
     It is not one of SOFA's components: `sofa_softctl.add_elasticity` adds it where it exists, and
     SOFA's elements elsewhere.
@@ -80,8 +80,8 @@ class AssumedStrainFEMForceField(TetrahedralForceField, StrainPointForceField):
     )
     regions = Integers(
         [],
-        "Region of each element: strains are averaged within regions; by default elements of equal "
-        "moduli at init are one.",
+        "Region of each element: strains are averaged within regions; by default elements whose "
+        "moduli do not jump by a fifth at init are one.",
         per="element",
         follows="start",
     )
