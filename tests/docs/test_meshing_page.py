@@ -152,10 +152,7 @@ def test_the_table_of_quality_has_the_limits_of_the_command():
 @pytest.fixture(scope="module")
 def elements():
     """The script of the page's second picture."""
-    spec = importlib.util.spec_from_file_location("elements", DOCS / "figures" / "elements.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("benchmarks.elements_figure")
 
 
 ELEMENTS = [

@@ -1,13 +1,13 @@
 """Makes docs/figures/elements.png: error over milliseconds a step for all elements.
 
 A cantilever of 100 x 10 x 10 mm under its weight, Poisson's ratio 0.45, of 1 to 8 cells across.
-Run with one thread: `OPENBLAS_NUM_THREADS=1 python docs/figures/elements.py`
+Run with one thread: `OPENBLAS_NUM_THREADS=1 python -m benchmarks.elements_figure`
 """
 
 import itertools
-import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from sofa_softctl import Sofa
 from sofa_softctl.runtime.mesh.mesh import Mesh
 from sofa_softctl.runtime.mesh.split import split
 
-HERE = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[1]
 LENGTH, SIDE = 100.0, 10.0
 """Of the cantilever along x [mm]; it is clamped at x = 0."""
 YOUNG, POISSON, MASS, GRAVITY = 15000.0, 0.45, 0.0107, 9810.0
@@ -32,9 +32,8 @@ STEPS = 20
 """Steps of which the fastest counts."""
 
 
-def grid(across):
+def grid(across: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes (n, 3) of the cantilever in cubes, the cubes (m, 8), and six tetrahedra of each."""
-    sys.path.insert(0, str(HERE.parents[1]))
     from tests.conftest import box_of_tetrahedra
 
     counts = (round(LENGTH / SIDE) * across + 1, across + 1, across + 1)
@@ -45,7 +44,7 @@ def grid(across):
     return points, corners[:, None] + np.concatenate([face, face + 1]), tetrahedra
 
 
-def body(element, across, solver):
+def body(element: str, across: int, solver: str) -> tuple[Any, Any, np.ndarray]:
     """Root and node of a cantilever of an element, with this ODE solver."""
     points, hexahedra, tetrahedra = grid(across)
     cells = {"hexahedra": hexahedra} if "hexahedra" in element else {"tetrahedra": tetrahedra}
@@ -76,7 +75,7 @@ def body(element, across, solver):
     return root, node, points
 
 
-def sag(element, across):
+def sag(element: str, across: int) -> float:
     """Tip deflection [mm]."""
     root, node, points = body(element, across, "StaticSolver")
     Sofa.Simulation.animate(root, root.dt.value)
@@ -84,7 +83,7 @@ def sag(element, across):
     return float((points - node.dofs.position.value)[tip, 2].mean())
 
 
-def step_time(element, across):
+def step_time(element: str, across: int) -> float:
     """Least CPU time of an implicit Euler step, its factorisation included [ms]."""
     root, _, _ = body(element, across, "EulerImplicitSolver")
     times = []
@@ -95,7 +94,7 @@ def step_time(element, across):
     return 1e3 * min(times)
 
 
-def main():
+def main() -> None:
     """Print the table, write the picture."""
     import matplotlib.pyplot as plt
 
@@ -114,7 +113,7 @@ def main():
     axes.set_title("A cantilever under its weight, ratio 0.45; numbers: cells across", fontsize=10)
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize=8)
-    figure.savefig(HERE / "elements.png", dpi=120)
+    figure.savefig(ROOT / "docs" / "figures" / "elements.png", dpi=120)
 
 
 if __name__ == "__main__":
