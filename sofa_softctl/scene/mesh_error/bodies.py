@@ -101,9 +101,9 @@ def _body(root: Any, system: MechanicalSystem, path: str, fields: list[Any]) -> 
     motion = total_jacobian(state, system)
     moves = sparse.diags_array((~system.identity.ravel()).astype(float))
     carried = {
-        id(other): jacobian
-        for other in system.all_states
-        if (jacobian := _jacobian(other, state, system)) is not None
+        id(carried_state): jacobian
+        for carried_state in system.all_states
+        if (jacobian := _jacobian(carried_state, state, system)) is not None
     }
     parts = [_elements(field) for field in fields]
     support = _support(system, state, carried)
@@ -136,11 +136,11 @@ def _elements(field: Any) -> Elements:
     return Elements(field.x0, cells, young, poisson, kind, quadratic)
 
 
-def _jacobian(other: Any, state: Any, system: MechanicalSystem) -> sparse.csr_array | None:
+def _jacobian(follower: Any, state: Any, system: MechanicalSystem) -> sparse.csr_array | None:
     """Return the derivative of a state's nodes by another one's, or None without any."""
-    if other is state:
+    if follower is state:
         return sparse.eye_array(3 * state.block_count, format="csr")
-    mapping = system.mapping_of.get(id(other))
+    mapping = system.mapping_of.get(id(follower))
     if mapping is None or not mapping.has_constant_weights:
         return None
     parts = [

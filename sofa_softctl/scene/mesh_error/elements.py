@@ -52,7 +52,7 @@ class Elements:
     kind: str
     """Class of the force field, of LOCKING or NOT_LOCKING."""
     quadratic: bool = False
-    """Whether each eight tetrahedra are one of 10 nodes."""
+    """True if eight tetrahedra each are the parts of a 10-node one."""
 
     def stiffness(self) -> sparse.csr_array:
         """Return the stiffness at rest [force/length], shape (3 n, 3 n)."""
