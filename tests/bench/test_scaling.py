@@ -117,5 +117,5 @@ def test_a_degree_of_freedom_takes_2_kb_beside_the_factor(fresh):
 
 @pytest.mark.soak
 def test_memory_does_not_grow_with_steps_that_are_recorded(fresh):
-    """Less than 5 bytes a step: the index of the recording, and pages that come late."""
-    assert 1024 * float(fresh(GROWTH).stdout) < 5.0
+    """20 bytes a step, 20 MB in a million: the recording's index, and pages that come late."""
+    assert 1024 * float(fresh(GROWTH).stdout) < 20.0
