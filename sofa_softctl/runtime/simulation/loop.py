@@ -17,8 +17,9 @@ from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.timer import Clock
+from sofa_softctl.runtime.simulation.followers import place_follower
 from sofa_softctl.runtime.simulation.outer_forces import OuterForces
-from sofa_softctl.runtime.simulation.system import GraphSystem, apply_projections, place_follower
+from sofa_softctl.runtime.simulation.system import GraphSystem, apply_projections
 
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
 """Categories of components that take part in a step only after their init()."""
@@ -169,6 +170,7 @@ class SteppingLoop(AnimationLoop):
         if self.root.version != self._version:
             self.prepare()
         for system in self.systems:
+            system.check_vectors()
             system.update_fixed()
         self.clock.lap("controllers")
 
