@@ -12,12 +12,14 @@ from sofa_softctl.runtime.behavior.constraint import (
     ConstraintRows,
     ConstraintSystem,
     LagrangianConstraint,
+    RowBlock,
+    StateRows,
 )
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
-from sofa_softctl.runtime.kernels.constraint.rows import Entries
+from sofa_softctl.runtime.kernels.constraint.rows import Entries, expand_directions
 from sofa_softctl.runtime.simulation.system_matrix import mappings_above
 
 
@@ -46,7 +48,23 @@ class ConstraintProblem(ConstraintSystem):
             if all(self._pullback_of(constraint, state) is None for state in constraint.states):
                 problem = "holds constraints, but no time integrator (ODE solver) moves it."
                 raise constraint.state.fault(problem)
+        self._blocks = [block for system in systems for block in self._create_blocks(system)]
+        self._member_of = {
+            id(member): (block, number)
+            for block, _ in self._blocks
+            for number, member in enumerate(block.members)
+        }
         self.clear()
+
+    def _create_blocks(self, system: MechanicalSystem) -> list[tuple[RowBlock, MechanicalSystem]]:
+        vectors = system.vectors
+        members: dict[type[RowBlock], list[LagrangianConstraint]] = {}
+        for constraint in self.constraints:
+            block_type, states = constraint.block_type, constraint.states
+            if block_type is not None and id(states[0]) in vectors.first:
+                if vectors.has_points(states[0]):
+                    members.setdefault(block_type, []).append(constraint)
+        return [(block_type(group, vectors.first), system) for block_type, group in members.items()]
 
     def clear(self) -> None:
         """Remove all rows, as before the first step."""
@@ -55,53 +73,116 @@ class ConstraintProblem(ConstraintSystem):
         self.lam = np.zeros(0)
         self.rows: dict[int, ConstraintRows] = {}
         self.active: list[LagrangianConstraint] = []
+        self.blocks, self.single = [], []
         self._layouts: dict[int, RowLayout] = {}
+        self._parts: dict[int, list[ConstraintPart]] = {}
+        self._updated: list[UpdatedRows] = []
         self.given: list[tuple[int, MechanicalState, Entries]] = []
         """First row, state and entries of each constraint's part in this step."""
 
     def build(self, time: float) -> None:
         """Compute rows, W and delta_free at the start-of-step position and the free motion."""
         active = [c for c in self.constraints if _acts(c, time)]
+        has_changes = any([block.read_changes() for block, _ in self._blocks])
+        for block, system in self._blocks:
+            block.compute(system.vectors.position, system.vectors.free_position)
+        if self.contacts or has_changes or active != self.active or not self._update_rows():
+            self._arrange_rows(active)
+        for system in self.systems:
+            if (parts := self._parts.get(id(system))) is not None:
+                layout = self._layouts[id(system)]
+                direction = layout.expand_directions(parts, system.fixed)
+                rows = ConstraintRows(self.count, layout.row, layout.node, direction)
+                self.rows[id(system)] = rows
+        self.W[:] = 0.0
+        self.lam[:] = 0.0
+        for correction, system in self.corrections:
+            rows_of_system = self.rows.get(id(system))
+            if rows_of_system is not None:
+                self.W += correction.delassus(rows_of_system, system.solver.position_factor)
+        for block, source, target in self.blocks:
+            self.delta_free[target] = block.violation[source]
+        for constraint in self._with_violation:
+            self.rows_of(constraint, self.delta_free)[:] = constraint.violation()
+
+    def _arrange_rows(self, active: list[LagrangianConstraint]) -> None:
+        """Give each active constraint its rows, and collect their entries on the systems."""
         active = sorted([*active, *self.contacts], key=self._order_of) if self.contacts else active
         has_same_rows = active == self.active
         self.active = active
-        parts: dict[int, list[ConstraintPart]] = {}
-        self.given = []
+        self._parts, self.given, self._updated, self.rows = {}, [], [], {}
         count = 0
         for constraint in active:
             constraint.constraintIndex.set(count)
-            for state, row, node, direction in constraint.parts():
+            updated = UpdatedRows(constraint, [])
+            for state, row, node, direction in self._entries_of(constraint):
                 pullback = self._pullback_of(constraint, state)
                 if pullback is None:
                     continue  # an obstacle that nothing moves
                 has_same_rows &= pullback.matches_last_pattern(row, node)
+                parts = self._parts.setdefault(id(pullback.system), [])
+                updated.places.append((len(self.given), parts, len(parts)))
                 self.given.append((count, state, Entries(row, node, direction)))
-                part = ConstraintPart(count, pullback, pullback.carry(direction))
-                parts.setdefault(id(pullback.system), []).append(part)
+                parts.append(ConstraintPart(count, pullback, pullback.carry(direction)))
+            is_fixed = id(constraint) in self._member_of and all(
+                parts[number].pullback.is_constant for _, parts, number in updated.places
+            )
+            self._updated += [] if is_fixed else [updated]
             count += constraint.row_count
         if not has_same_rows:
-            self._layouts = {key: RowLayout(group) for key, group in parts.items()}
+            self._layouts = {key: RowLayout(group) for key, group in self._parts.items()}
         if count != self.count:
             self.W = np.zeros((count, count))
             self.delta_free = np.zeros(count)
             self.lam = np.zeros(count)
-        self.W[:] = 0.0
-        self.lam[:] = 0.0
-        for system in self.systems:
-            if id(system) in parts:
-                layout = self._layouts[id(system)]
-                direction = layout.expand_directions(parts[id(system)])
-                if system.fixed.any():
-                    direction = np.where(system.fixed[layout.node], 0.0, direction)
-                self.rows[id(system)] = ConstraintRows(count, layout.row, layout.node, direction)
-            else:
-                self.rows.pop(id(system), None)
-        for correction, system in self.corrections:
-            rows = self.rows.get(id(system))
-            if rows is not None:
-                self.W += correction.delassus(rows, system.solver.position_factor)
-        for constraint in self.active:
-            self.rows_of(constraint, self.delta_free)[:] = constraint.violation()
+        self._arrange_blocks()
+
+    def _arrange_blocks(self) -> None:
+        """Find the rows of the blocks' members that act in this step."""
+        is_active = set(map(id, self.active))
+        self.blocks = []
+        for block, _ in self._blocks:
+            starts = np.cumsum([0, *(member.row_count for member in block.members)])
+            rows = [
+                (start + np.arange(member.row_count), member.constraintIndex.get() - start)
+                for start, member in zip(starts, block.members, strict=False)
+                if id(member) in is_active
+            ]
+            if rows:
+                source = np.concatenate([part for part, _ in rows])
+                target = np.concatenate([part + shift for part, shift in rows])
+                self.blocks.append((block, source, target))
+        self.single = [c for c in self.active if id(c) not in self._member_of]
+        general = LagrangianConstraint.violation
+        self._with_violation = [
+            c
+            for c in self.active
+            if id(c) not in self._member_of or type(c).violation is not general
+        ]
+
+    def _update_rows(self) -> bool:
+        """Update directions that no block computes in place; return False if rows changed."""
+        for constraint, places in self._updated:
+            start, count = constraint.constraintIndex.get(), constraint.row_count
+            remaining = iter(places)
+            for state, row, node, direction in self._entries_of(constraint):
+                pullback = self._pullback_of(constraint, state)
+                if pullback is None:
+                    continue
+                if not pullback.matches_last_pattern(row, node):
+                    return False
+                number, parts, position = next(remaining)
+                self.given[number] = (start, state, Entries(row, node, direction))
+                parts[position] = ConstraintPart(start, pullback, pullback.carry(direction))
+            if constraint.row_count != count:
+                return False
+        return True
+
+    def _entries_of(self, constraint: LagrangianConstraint) -> Sequence[StateRows]:
+        if id(constraint) not in self._member_of:
+            return constraint.parts()
+        block, number = self._member_of[id(constraint)]
+        return [(constraint.states[0], *block.entries[number])]
 
     def rows_of(self, constraint: LagrangianConstraint, vector: np.ndarray) -> np.ndarray:
         """Return the view of a constraint's rows in a vector of the problem."""
@@ -169,7 +250,7 @@ class RowPullback:
 
     def __init__(self, system: MechanicalSystem, state: MechanicalState) -> None:
         self.system, self.state = system, state
-        self._constant = all(m.has_constant_weights for m in mappings_above(state, system))
+        self.is_constant = all(m.has_constant_weights for m in mappings_above(state, system))
         self._last_pattern = (b"", b"")
         self._entries = (np.empty(0, dtype=int), np.empty(0, dtype=int))
         self.row = self.node = self.source = np.empty(0, dtype=int)
@@ -181,11 +262,13 @@ class RowPullback:
         They become the entries `row`, `node` of the system, with `weight` times the direction
         `source` in the result of `carry`.
         """
+        if row is self._entries[0] and node is self._entries[1]:
+            return True
         pattern = (row.tobytes(), node.tobytes())
         if pattern == self._last_pattern:
             return True
         self._last_pattern, self._entries = pattern, (row, node)
-        if self._constant:
+        if self.is_constant:
             ends = self._pull(Entries(np.arange(len(row)), node, np.ones((len(row), 1))))
             self.row, self.node = row[ends.row], ends.node
             self.source, self.weight = ends.row, ends.direction
@@ -201,7 +284,7 @@ class RowPullback:
         Args:
             direction: Direction of each entry on the constraint's state, shape (k, 3).
         """
-        return direction if self._constant else self._pull(Entries(*self._entries, direction))[2]
+        return direction if self.is_constant else self._pull(Entries(*self._entries, direction))[2]
 
     def _pull(self, entries: Entries) -> Entries:
         """Return entries on the system for entries on the constraint's state."""
@@ -232,6 +315,14 @@ class ConstraintPart(NamedTuple):
     """Direction of each entry, shape (n, 3); see `RowPullback.carry`."""
 
 
+class UpdatedRows(NamedTuple):
+    """Constraint whose directions are asked for, or mapped, in every step."""
+
+    constraint: LagrangianConstraint
+    places: list[tuple[int, list[ConstraintPart], int]]
+    """Index in `given`, list of parts and index there, for each of its parts."""
+
+
 class RowLayout:
     """Entries of all constraints of a system, while only their directions change."""
 
@@ -244,10 +335,12 @@ class RowLayout:
         )
         self.weight = np.concatenate([part.pullback.weight for part in parts])
 
-    def expand_directions(self, parts: list[ConstraintPart]) -> np.ndarray:
-        """Return the direction of every entry, shape (k, 3)."""
+    def expand_directions(self, parts: list[ConstraintPart], fixed: np.ndarray) -> np.ndarray:
+        """Return the direction of every entry, 0 in fixed rows (n, 3), shape (k, 3)."""
         directions = np.concatenate([part.direction for part in parts])
-        return np.asarray(directions[self.source] * self.weight)
+        out = np.empty((len(self.node), 3))
+        expand_directions(directions, self.source, self.weight, self.node, fixed, out)
+        return out
 
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:

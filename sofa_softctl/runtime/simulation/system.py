@@ -20,7 +20,7 @@ from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.simulation.followers import driver_arrays, group_followers
-from sofa_softctl.runtime.simulation.state_vectors import StateVectors
+from sofa_softctl.runtime.behavior.state_vectors import StateVectors
 
 
 class GraphSystem(MechanicalSystem):

@@ -96,7 +96,9 @@ class GenericConstraintSolver(ConstraintSolver):
         if self.regularizationTerm.get() > 0.0:
             W[np.diag_indices(count)] += self.regularizationTerm.get()
         parameters = np.empty((count, PARAMETERS))
-        for constraint in problem.active:
+        for block, source, target in problem.blocks:
+            parameters[target] = block.parameters()[source]
+        for constraint in problem.single:
             start = constraint.constraintIndex.get()
             parameters[start : start + constraint.row_count] = constraint.resolution()
             if constraint.starts_from is not None:

@@ -31,6 +31,56 @@ def add_rows_transposed(
         out[n, 2] += direction[k, 2] * factor
 
 
+@njit
+def position_violation(
+    x: np.ndarray,
+    x_free: np.ndarray,
+    nodes: np.ndarray,
+    directions: np.ndarray,
+    origin: np.ndarray,
+    violation: np.ndarray,
+) -> None:
+    """Compute the violation of rows along constant directions: d . (x_free - x) + d . (x - origin).
+
+    Args:
+        x, x_free: Positions at the start, and of the free motion, shape (n, 3).
+        nodes: Node of each row, shape (k,).
+        directions, origin: Direction and origin of each row, shape (k, 3).
+        violation: Output [length], shape (k,).
+    """
+    for k in range(nodes.shape[0]):
+        n = nodes[k]
+        motion = offset = 0.0
+        for j in range(3):
+            motion += directions[k, j] * (x_free[n, j] - x[n, j])
+            offset += directions[k, j] * (x[n, j] - origin[k, j])
+        violation[k] = motion + offset
+
+
+@njit
+def expand_directions(
+    directions: np.ndarray,
+    source: np.ndarray,
+    weight: np.ndarray,
+    node: np.ndarray,
+    fixed: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Compute the direction of each entry of a system: weight times source, 0 if it is fixed.
+
+    Args:
+        directions: Directions on the states of the constraints, shape (m, 3).
+        source, weight: Row of `directions` and factor for each entry, shapes (k,), (k, 1).
+        node: Node of each entry, shape (k,).
+        fixed: True for fixed scalar degrees of freedom, shape (n, 3).
+        out: Output, shape (k, 3).
+    """
+    for k in range(out.shape[0]):
+        for j in range(3):
+            is_free = not fixed[node[k], j]
+            out[k, j] = weight[k, 0] * directions[source[k], j] if is_free else 0.0
+
+
 class Entries(NamedTuple):
     """Entries of constraint rows; entries with the same row and node add up."""
 
