@@ -398,7 +398,7 @@ class InverseController(SceneController):
         if self.warned_of_other_rows:
             self._impose(solution.effort)
         self.keep(solution=solution)
-        outputs.write_solution(self.outputs, solution, previous)
+        outputs.write_solution(self, solution, previous)
         normal, slide = outputs.write_contacts(self.outputs, solution, contacts)
         time = self.time.value
         step = SolvedStep(
@@ -459,7 +459,7 @@ class InverseController(SceneController):
     def onAnimateEndEvent(self, event: Any) -> None:
         """Write the effectors' positions and errors."""
         del event
-        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, self.weighted_axes)
+        outputs.write_effectors(self, self.rows.tip(), self.wanted, self.weighted_axes)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.qpcc.problem.kernels import is_at_any
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 Quantity = Literal["effort", "displacement"]
@@ -130,6 +131,8 @@ def reached_limits(
     """
     for limit in limits:
         value, margin = values[limit.quantity], margins[limit.quantity]
+        if not is_at_any(value, limit.lower, limit.upper, margin):
+            continue
         at_lower, at_upper, *_ = _TEXTS[limit.kind]
         for end, text, inward in ((limit.lower, at_lower, 1.0), (limit.upper, at_upper, -1.0)):
             if text:

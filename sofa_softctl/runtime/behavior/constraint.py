@@ -149,6 +149,15 @@ class RowBlock:
         """Compute the directions at x, and the violation at x_free, shapes (n, 3)."""
         raise NotImplementedError
 
+    def store(self, rows: np.ndarray, lam: np.ndarray, delta: np.ndarray) -> None:
+        """Store multipliers and delta of some rows in their members, shapes (k,)."""
+        raise NotImplementedError
+
+    def has_violation(self, member: LagrangianConstraint) -> bool:
+        """Return True if `violation` holds for a member; else it has a `violation` of its own."""
+        del member
+        return True
+
     def parameters(self) -> np.ndarray:
         """Return Gauss-Seidel's parameters of all rows, shape (row_count, 6)."""
         if self._parameters is None or not self.has_constant_parameters:

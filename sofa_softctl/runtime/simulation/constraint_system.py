@@ -17,6 +17,7 @@ from sofa_softctl.runtime.behavior.constraint import (
 )
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.watch import DataWatch
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import Entries, expand_directions
@@ -54,6 +55,7 @@ class ConstraintProblem(ConstraintSystem):
             for block, _ in self._blocks
             for number, member in enumerate(block.members)
         }
+        self._ends = DataWatch(constraint.endTime for constraint in self.constraints)
         self.clear()
 
     def _create_blocks(self, system: MechanicalSystem) -> list[tuple[RowBlock, MechanicalSystem]]:
@@ -82,7 +84,7 @@ class ConstraintProblem(ConstraintSystem):
 
     def build(self, time: float) -> None:
         """Compute rows, W and delta_free at the start-of-step position and the free motion."""
-        active = [c for c in self.constraints if _acts(c, time)]
+        active = self._find_active(time)
         has_changes = any([block.read_changes() for block, _ in self._blocks])
         for block, system in self._blocks:
             block.compute(system.vectors.position, system.vectors.free_position)
@@ -104,6 +106,13 @@ class ConstraintProblem(ConstraintSystem):
             self.delta_free[target] = block.violation[source]
         for constraint in self._with_violation:
             self.rows_of(constraint, self.delta_free)[:] = constraint.violation()
+
+    def _find_active(self, time: float) -> list[LagrangianConstraint]:
+        if self._ends.has_changed():
+            self._is_timed = any(c.endTime.get() >= 0.0 for c in self.constraints)
+        if not self._is_timed or keeps_sofa_defects():  # SOFA does not check it
+            return self.constraints
+        return [c for c in self.constraints if not 0.0 <= c.endTime.get() <= time]
 
     def _arrange_rows(self, active: list[LagrangianConstraint]) -> None:
         """Give each active constraint its rows, and collect their entries on the systems."""
@@ -153,12 +162,13 @@ class ConstraintProblem(ConstraintSystem):
                 target = np.concatenate([part + shift for part, shift in rows])
                 self.blocks.append((block, source, target))
         self.single = [c for c in self.active if id(c) not in self._member_of]
-        general = LagrangianConstraint.violation
-        self._with_violation = [
-            c
-            for c in self.active
-            if id(c) not in self._member_of or type(c).violation is not general
-        ]
+        self._with_violation = list(filter(self._has_own_violation, self.active))
+
+    def _has_own_violation(self, constraint: LagrangianConstraint) -> bool:
+        if id(constraint) not in self._member_of:
+            return True
+        block, _ = self._member_of[id(constraint)]
+        return not block.has_violation(constraint)
 
     def _update_rows(self) -> bool:
         """Update directions that no block computes in place; return False if rows changed."""
@@ -192,7 +202,9 @@ class ConstraintProblem(ConstraintSystem):
     def store(self) -> None:
         """Store the multipliers and the resulting delta in every constraint."""
         delta = self.W @ self.lam + self.delta_free
-        for constraint in self.active:
+        for block, source, target in self.blocks:
+            block.store(source, self.lam[target], delta[target])
+        for constraint in self.single:
             lam = self.rows_of(constraint, self.lam).copy()
             constraint.store(lam, self.rows_of(constraint, delta))
 
@@ -341,8 +353,3 @@ class RowLayout:
         out = np.empty((len(self.node), 3))
         expand_directions(directions, self.source, self.weight, self.node, fixed, out)
         return out
-
-
-def _acts(constraint: LagrangianConstraint, time: float) -> bool:
-    end = constraint.endTime.get()
-    return end < 0.0 or time < end or keeps_sofa_defects()  # SOFA does not check it

@@ -267,6 +267,10 @@ class GraphSystem(MechanicalSystem):
     @override
     def propagate(self) -> None:
         self.check_vectors()
+        self.place_followers()
+
+    def place_followers(self) -> None:
+        """Compute mapped states, after `check_vectors` in the same step."""
         for group in self._followers:
             group.place()
 
@@ -293,9 +297,14 @@ class GraphSystem(MechanicalSystem):
 
     @override
     def correct(self, displacement: np.ndarray, change: np.ndarray) -> None:
+        if self._has_only_points:
+            rows, vectors = slice(self.size), self.vectors
+            np.add(vectors.free_position[rows], displacement, out=vectors.position[rows])
         for state in self.states:
-            position, start = state.position, state.free_position.get()
-            state.advance(self.part(displacement, state), 1.0, position.get(), start)
+            position = state.position
+            if not self._has_only_points:
+                start = state.free_position.get()
+                state.advance(self.part(displacement, state), 1.0, position.get(), start)
             position.touch()
             state.velocity.touch()
         np.add(self.v_free, change, out=self.v)

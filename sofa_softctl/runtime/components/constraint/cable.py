@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.behavior.constraint import RowBlock, imposed_value, read_limit
+from sofa_softctl.runtime.behavior.constraint import (
+    LagrangianConstraint,
+    RowBlock,
+    imposed_value,
+    read_limit,
+)
 from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals, UInt, Vectors
@@ -64,6 +69,15 @@ class CableBlock(RowBlock):
             row = np.zeros(len(member.nodes), dtype=np.int64)
             self.entries.append((row, member.nodes, directions[ends[k] : ends[k + 1]]))
         self.has_constant_parameters = not any(member.depends_on_length() for member in members)
+
+    @override
+    def store(self, rows: np.ndarray, lam: np.ndarray, delta: np.ndarray) -> None:
+        for row, multiplier in zip(rows.tolist(), lam.tolist(), strict=True):
+            self.members[row].store_row(multiplier)
+
+    @override
+    def has_violation(self, member: LagrangianConstraint) -> bool:
+        return type(member).violation is LagrangianConstraint.violation
 
     @override
     def compute(self, x: np.ndarray, x_free: np.ndarray) -> None:
@@ -254,9 +268,12 @@ class CableModel(Cable):
         """Take length and motion from a block, where it has this number."""
         self._in_block = block, number
 
-    def store_start(self, lam: np.ndarray) -> None:
+    def store_row(self, multiplier: float) -> None:
+        """Store the solution of a forward solver."""
+
+    def store_start(self, multiplier: float) -> None:
         """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
-        self.force.set(float(lam[0]))
+        self.force.set(multiplier)
         self.displacement.set(self.cableInitialLength.get() - self.cableLength.get())
 
     def check_differentiable(self) -> None:
@@ -317,6 +334,4 @@ class CableConstraint(CableModel):
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return row[None, :]
 
-    @override
-    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
-        self.store_start(lam)
+    store_row = CableModel.store_start

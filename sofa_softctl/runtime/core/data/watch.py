@@ -19,7 +19,7 @@ class DataWatch:
 
     def __init__(self, data: Iterable[Data]) -> None:
         self._data = tuple(data)
-        self._counters: list[int] = []
+        self._counters: list[int] | None = None
 
     def has_changed(self) -> bool:
         """Return True at the first call, and if a Data has changed since the last one."""
