@@ -136,9 +136,7 @@ def write_contacts(
     return normal, slide
 
 
-def write_effectors(
-    controller: Any, tip: np.ndarray, goal: np.ndarray, counts: np.ndarray
-) -> None:
+def write_effectors(controller: Any, tip: np.ndarray, goal: np.ndarray, counts: np.ndarray) -> None:
     """Write positions and errors.
 
     Args:

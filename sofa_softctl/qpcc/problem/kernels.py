@@ -153,9 +153,7 @@ def energy_matrix(
 
 
 @njit
-def is_at_any(
-    value: np.ndarray, lower: np.ndarray, upper: np.ndarray, margin: np.ndarray
-) -> bool:
+def is_at_any(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, margin: np.ndarray) -> bool:
     """Return True if a value is at or beyond an end of its interval, within the margin; (n,)."""
     for i in range(len(value)):
         if value[i] - lower[i] <= margin[i] or upper[i] - value[i] <= margin[i]:
@@ -164,20 +162,87 @@ def is_at_any(
 
 
 @njit
-def first_contradiction(lower: np.ndarray, upper: np.ndarray) -> int:
-    """Return the first index at which no number is in the interval, or -1 if there is none."""
-    for i in range(len(lower)):
-        if not (lower[i] <= upper[i] and lower[i] < np.inf and upper[i] > -np.inf):
-            return i
-    return -1
+def has_fault(
+    W_ea: np.ndarray,
+    W_aa: np.ndarray,
+    delta_e_free: np.ndarray,
+    delta_a_free: np.ndarray,
+    effector_weight: np.ndarray,
+    effort_min: np.ndarray,
+    effort_max: np.ndarray,
+    effort_previous: np.ndarray,
+    effort_rate: np.ndarray,
+    effort_fixed: np.ndarray,
+    displacement_min: np.ndarray,
+    displacement_max: np.ndarray,
+    displacement_previous: np.ndarray,
+    displacement_rate: np.ndarray,
+    displacement_fixed: np.ndarray,
+) -> bool:
+    """Return True if fields of an `InverseProblem`, in its order, may be unusable.
+
+    The checks of `InverseProblem` name the fault; this finds in a microsecond that there is none.
+    """
+    square = skew = total = 0.0
+    n_a = len(W_aa)
+    for i in range(n_a):
+        for j in range(n_a):
+            square += W_aa[i, j] ** 2
+            skew += (W_aa[i, j] - W_aa[j, i]) ** 2
+    for k in range(len(W_ea)):
+        total += abs(delta_e_free[k]) + abs(effector_weight[k])
+        for i in range(n_a):
+            total += abs(W_ea[k, i])
+    is_right = skew <= 1e-16 * square
+    for i in range(n_a):
+        total += abs(delta_a_free[i]) + abs(effort_previous[i]) + abs(displacement_previous[i])
+        is_right &= W_aa[i, i] >= 0.0
+        is_right &= _is_interval(effort_min[i], effort_max[i])
+        is_right &= _is_interval(displacement_min[i], displacement_max[i])
+        is_right &= effort_rate[i] >= 0.0 and displacement_rate[i] >= 0.0
+        is_right &= not np.isinf(effort_fixed[i]) and not np.isinf(displacement_fixed[i])
+    return not (is_right and np.isfinite(square + total))
 
 
 @njit
-def symmetry_terms(W: np.ndarray) -> tuple[float, float]:
-    """Return the squared Frobenius norms of W - W^T and of W, shape (n, n)."""
-    skew = size = 0.0
-    for i in range(len(W)):
-        for j in range(len(W)):
-            skew += (W[i, j] - W[j, i]) ** 2
-            size += W[i, j] ** 2
-    return skew, size
+def _is_interval(lower: float, upper: float) -> bool:
+    return lower <= upper and lower < np.inf and upper > -np.inf
+
+
+@njit
+def limit_ranges(
+    effort_min: np.ndarray,
+    effort_max: np.ndarray,
+    effort_previous: np.ndarray,
+    effort_rate: np.ndarray,
+    effort_fixed: np.ndarray,
+    displacement_min: np.ndarray,
+    displacement_max: np.ndarray,
+    displacement_previous: np.ndarray,
+    displacement_rate: np.ndarray,
+    displacement_fixed: np.ndarray,
+) -> np.ndarray:
+    """Return the ranges in which all limits of an `InverseProblem` hold, given its fields.
+
+    Returns:
+        Smallest and largest effort, smallest and largest displacement, shape (4, n_a).
+    """
+    ranges = np.empty((4, len(effort_min)))
+    for i in range(len(effort_min)):
+        change = effort_rate[i]
+        low = max(effort_min[i], effort_previous[i] - change)
+        high = min(effort_max[i], effort_previous[i] + change)
+        fixed = effort_fixed[i]
+        if not np.isnan(fixed):
+            low, high = max(low, fixed), min(high, fixed)
+            low = max(low, min(max(fixed, effort_min[i]), effort_max[i]))
+            high = min(high, min(max(fixed, effort_min[i]), effort_max[i]))
+        ranges[0, i], ranges[1, i] = low, high
+        change = displacement_rate[i]
+        low = max(displacement_min[i], displacement_previous[i] - change)
+        high = min(displacement_max[i], displacement_previous[i] + change)
+        fixed = displacement_fixed[i]
+        if not np.isnan(fixed):
+            low, high = max(low, fixed), min(high, fixed)
+        ranges[2, i], ranges[3, i] = low, high
+    return ranges

@@ -12,7 +12,7 @@ import numpy as np
 
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qpcc.problem.contacts import Contacts
-from sofa_softctl.qpcc.problem.kernels import energy_matrix, first_contradiction, symmetry_terms
+from sofa_softctl.qpcc.problem.kernels import energy_matrix, has_fault
 
 
 def _every(value: float) -> Any:
@@ -97,9 +97,12 @@ class InverseProblem:
         values["names"] = _names(self.names, n_a)
         if self.energy_rows is not None:
             values["energy_rows"] = _read_only("energy_rows", self.energy_rows, (n_a,), dtype=bool)
-        _check_numbers(self)
-        _check_compliance(self)
-        _check_limits(self)
+        if has_fault(*(values[name] for name, _ in _shapes(n_e, n_a))):
+            _check_numbers(self)
+            _check_compliance(self)
+            _check_limits(self)
+        if not (math.isfinite(self.energy) and self.energy >= 0.0):
+            raise ProblemError(f"energy must be a number >= 0, got {self.energy}.")
         if self.contacts is not None:
             _check_contacts(self, self.contacts)
 
@@ -227,15 +230,14 @@ def _check_numbers(problem: InverseProblem) -> None:
                 f"{name}{list(index)} is {array[index]}, not a finite number. The simulation has "
                 f"probably diverged: look at the step before, try a smaller dt."
             )
-    if not (math.isfinite(problem.energy) and problem.energy >= 0.0):
-        raise ProblemError(f"energy must be a number >= 0, got {problem.energy}.")
 
 
 def _check_compliance(problem: InverseProblem) -> None:
     W = problem.W_aa
-    skew, scale = symmetry_terms(W)
-    if skew > 1e-16 * scale:  # 1e-8 in the Frobenius norm
-        i, j = np.unravel_index(np.abs(W - W.T).argmax(), W.shape)
+    skew = W - W.T
+    scale = np.vdot(W, W)
+    if np.vdot(skew, skew) > 1e-16 * scale:  # 1e-8 in the Frobenius norm
+        i, j = np.unravel_index(np.abs(skew).argmax(), W.shape)
         raise ProblemError(
             f"W_aa must be symmetric to 1e-8: W_aa[{i}, {j}] is {W[i, j]}, W_aa[{j}, {i}] is "
             f"{W[j, i]}. Are its rows and columns in the same order, and solved accurately enough?"
@@ -253,8 +255,9 @@ def _check_limits(problem: InverseProblem) -> None:
         if not (problem.has(low) or problem.has(high)):
             continue
         lower, upper = getattr(problem, low), getattr(problem, high)
-        i = first_contradiction(lower, upper)
-        if i >= 0:
+        is_consistent = (lower <= upper) & (lower < math.inf) & (upper > -math.inf)
+        if not is_consistent.all():
+            i = int(is_consistent.argmin())
             raise ProblemError(
                 f"{problem.names[i]}: {low} is {lower[i]} and {high} is {upper[i]}. Give numbers "
                 f"with {low} <= {high}, and -inf or inf where there is no limit."

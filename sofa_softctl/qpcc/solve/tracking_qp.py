@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qpcc.problem.kernels import scale_qp, tracking_terms
-from sofa_softctl.qpcc.problem.limits import IntersectedLimits, intersect, limits_of
+from sofa_softctl.qpcc.problem.limits import IntersectedLimits, intersected_limits
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 EFFECT_RATIO_MIN = 1e-12
@@ -48,7 +48,7 @@ def build_qp(problem: InverseProblem, ranges: IntersectedLimits | None = None) -
     Returns:
         The QP with its scales.
     """
-    lower, upper, d_lower, d_upper = ranges or intersect(problem, limits_of(problem))
+    lower, upper, d_lower, d_upper = ranges or intersected_limits(problem)
     weight, n_a = problem.effector_weight, problem.n_a
     Q, g = np.empty((n_a, n_a)), np.empty(n_a)
     terms = (problem.W_ea, problem.W_aa, problem.delta_e_free, weight)

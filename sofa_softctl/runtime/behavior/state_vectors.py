@@ -44,7 +44,8 @@ class StateVectors:
             for state in self.states
             for name in (*_OF_MOTION, *(_OF_POINTS if self.has_points(state) else ()))
         ]
-        self._data, self._views = zip(*shared, strict=True) if shared else ((), ())
+        self._data = [data for data, _ in shared]
+        self._views = [view for _, view in shared]
         self.share()
 
     @staticmethod

@@ -18,9 +18,9 @@ from sofa_softctl.runtime.behavior.mechanics import (
 )
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.behavior.state_vectors import StateVectors
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.simulation.followers import driver_arrays, group_followers
-from sofa_softctl.runtime.behavior.state_vectors import StateVectors
 
 
 class GraphSystem(MechanicalSystem):
@@ -75,7 +75,7 @@ class GraphSystem(MechanicalSystem):
         system_ids = {id(state) for state in self.all_states}
         self._states = self.all_states
         acted_on = self.acted_on()
-        self._pulled = [mapping for mapping in mappings if id(mapping.child) in acted_on]
+        self._loaded = [mapping for mapping in mappings if id(mapping.child) in acted_on]
         for joint in joints:
             joint.outside = {id(driver) for driver in joint.drivers} - system_ids
 
@@ -165,7 +165,8 @@ class GraphSystem(MechanicalSystem):
         for state in pushed:
             force = state.force.get()
             force += state.outer_force()
-        acting = self._pulled if all(id(state) in self.offset for state in pushed) else self.mappings
+        has_unloaded_followers = all(id(state) in self.offset for state in pushed)
+        loaded = self._loaded if has_unloaded_followers else self.mappings
         for field in self.force_fields:
             field.add_force(self._vectors(field)[0])
         for mass in self.masses:
@@ -182,7 +183,7 @@ class GraphSystem(MechanicalSystem):
         if mass_factor:
             for mass in self.masses:
                 mass.add_product(*self._vectors(mass), mass_factor)
-        self._gather(acting)
+        self._gather(loaded)
 
     @override
     def gather(self) -> None:
