@@ -62,8 +62,10 @@ def scale_qp(
     H: np.ndarray,
     g: np.ndarray,
     W_aa: np.ndarray,
-    effort: np.ndarray,
-    displacement: np.ndarray,
+    effort_lower: np.ndarray,
+    effort_upper: np.ndarray,
+    displacement_lower: np.ndarray,
+    displacement_upper: np.ndarray,
     delta_a: np.ndarray,
     error: float,
 ) -> tuple[
@@ -74,7 +76,7 @@ def scale_qp(
     Args:
         H, g: Hessian and gradient in efforts, shapes (n_a, n_a) and (n_a,).
         W_aa, delta_a: As in `InverseProblem`, with delta_a in the free motion.
-        effort, displacement: Smallest and largest ones, shape (2, n_a).
+        effort_lower, effort_upper, displacement_lower, displacement_upper: Ranges, shape (n_a,).
         error: Norm of the weighted effector error in the free motion [displacement].
 
     Returns:
@@ -99,16 +101,16 @@ def scale_qp(
         for j in range(n_a):
             total += (W_aa[i, j] * d[j]) ** 2
         r[i] = np.sqrt(total) if total > 0.0 else 1.0
-        if displacement[0, i] > -np.inf or displacement[1, i] < np.inf:
+        if displacement_lower[i] > -np.inf or displacement_upper[i] < np.inf:
             rows[m] = i
             m += 1
     A, low, high = np.empty((m, n_a)), np.empty(n_a + m), np.empty(n_a + m)
     for i in range(n_a):
-        low[i], high[i] = effort[0, i] / d[i], effort[1, i] / d[i]
+        low[i], high[i] = effort_lower[i] / d[i], effort_upper[i] / d[i]
     for k in range(m):
         i = rows[k]
-        low[n_a + k] = (displacement[0, i] - delta_a[i]) / r[i]
-        high[n_a + k] = (displacement[1, i] - delta_a[i]) / r[i]
+        low[n_a + k] = (displacement_lower[i] - delta_a[i]) / r[i]
+        high[n_a + k] = (displacement_upper[i] - delta_a[i]) / r[i]
         for j in range(n_a):
             A[k, j] = W_aa[i, j] * d[j] / r[i]
     size = error

@@ -60,8 +60,10 @@ def build_qp(problem: InverseProblem, ranges: IntersectedLimits | None = None) -
         H,
         g,
         problem.W_aa,
-        np.stack((lower, upper)),
-        np.stack((d_lower, d_upper)),
+        lower,
+        upper,
+        d_lower,
+        d_upper,
         problem.delta_a_free,
         math.sqrt(error @ error),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -149,10 +149,6 @@ class RowBlock:
         """Compute the directions at x, and the violation at x_free, shapes (n, 3)."""
         raise NotImplementedError
 
-    def store(self, rows: np.ndarray, lam: np.ndarray, delta: np.ndarray) -> None:
-        """Store multipliers and delta of some rows in their members, shapes (k,)."""
-        raise NotImplementedError
-
     def has_violation(self, member: LagrangianConstraint) -> bool:
         """Return True if `violation` holds for a member; else it has a `violation` of its own."""
         del member
@@ -163,6 +159,18 @@ class RowBlock:
         if self._parameters is None or not self.has_constant_parameters:
             self._parameters = np.concatenate([member.resolution() for member in self.members])
         return self._parameters
+
+
+class ActiveRows(NamedTuple):
+    """Rows of a block that act in a step."""
+
+    block: RowBlock
+    source: np.ndarray
+    """These rows among the rows of the block, shape (k,)."""
+    target: np.ndarray
+    """Their rows in the problem, shape (k,)."""
+    members: list[tuple[LagrangianConstraint, slice]]
+    """Constraints that act, and the part of the k rows that each of them owns."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +206,8 @@ class ConstraintSystem:
     """Violation after the free motion, shape (count,)."""
     lam: np.ndarray
     """Multipliers, shape (count,)."""
-    blocks: list[tuple[RowBlock, np.ndarray, np.ndarray]]
-    """Blocks of this step, the rows of each that act, and their rows in the problem."""
+    blocks: list[ActiveRows]
+    """Rows of this step that are computed in blocks."""
     single: list[LagrangianConstraint]
     """The other constraints of this step, in the order of their rows."""
 

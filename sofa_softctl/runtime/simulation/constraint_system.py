@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import (
+    ActiveRows,
     ConstraintRows,
     ConstraintSystem,
     LagrangianConstraint,
@@ -99,10 +100,10 @@ class ConstraintProblem(ConstraintSystem):
         self.W[:] = 0.0
         self.lam[:] = 0.0
         for correction, system in self.corrections:
-            rows_of_system = self.rows.get(id(system))
-            if rows_of_system is not None:
-                self.W += correction.delassus(rows_of_system, system.solver.position_factor)
-        for block, source, target in self.blocks:
+            rows = self.rows.get(id(system))
+            if rows is not None:
+                self.W += correction.delassus(rows, system.solver.position_factor)
+        for block, source, target, _ in self.blocks:
             self.delta_free[target] = block.violation[source]
         for constraint in self._with_violation:
             self.rows_of(constraint, self.delta_free)[:] = constraint.violation()
@@ -151,16 +152,18 @@ class ConstraintProblem(ConstraintSystem):
         is_active = set(map(id, self.active))
         self.blocks = []
         for block, _ in self._blocks:
-            starts = np.cumsum([0, *(member.row_count for member in block.members)])
-            rows = [
-                (start + np.arange(member.row_count), member.constraintIndex.get() - start)
-                for start, member in zip(starts, block.members, strict=False)
-                if id(member) in is_active
-            ]
-            if rows:
-                source = np.concatenate([part for part, _ in rows])
-                target = np.concatenate([part + shift for part, shift in rows])
-                self.blocks.append((block, source, target))
+            sources, targets = [np.empty(0, int)], [np.empty(0, int)]
+            members, start, count = [], 0, 0
+            for member in block.members:
+                rows = np.arange(member.row_count)
+                if id(member) in is_active:
+                    sources.append(start + rows)
+                    targets.append(member.constraintIndex.get() + rows)
+                    members.append((member, slice(count, count + len(rows))))
+                    count += len(rows)
+                start += len(rows)
+            rows_of_block = (np.concatenate(sources), np.concatenate(targets))
+            self.blocks.append(ActiveRows(block, *rows_of_block, members))
         self.single = [c for c in self.active if id(c) not in self._member_of]
         self._with_violation = list(filter(self._has_own_violation, self.active))
 
@@ -202,8 +205,10 @@ class ConstraintProblem(ConstraintSystem):
     def store(self) -> None:
         """Store the multipliers and the resulting delta in every constraint."""
         delta = self.W @ self.lam + self.delta_free
-        for block, source, target in self.blocks:
-            block.store(source, self.lam[target], delta[target])
+        for rows in self.blocks:
+            lam, motion = self.lam[rows.target], delta[rows.target]
+            for member, part in rows.members:
+                member.store(lam[part], motion[part])
         for constraint in self.single:
             lam = self.rows_of(constraint, self.lam).copy()
             constraint.store(lam, self.rows_of(constraint, delta))

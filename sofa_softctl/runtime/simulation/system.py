@@ -248,6 +248,7 @@ class GraphSystem(MechanicalSystem):
         if _are_same(clamped + rows, self._masks):
             return
         self._masks = clamped + rows
+        self.identity = np.empty_like(self.identity)  # a new array tells solvers of the change
         parts = ((self.fixed, acting, clamped), (self.identity, in_matrix, rows))
         for array, constraints, masks in parts:
             array[:] = self.unused
@@ -257,7 +258,7 @@ class GraphSystem(MechanicalSystem):
 
     @override
     def project(self, vector: np.ndarray) -> None:
-        vector[self.fixed] = 0.0
+        np.copyto(vector, 0.0, where=self.fixed)
         for constraint in filter(ProjectiveConstraint.acts, self._projecting):
             constraint.project_response(
                 lambda state: self.part(vector, state) if id(state) in self.offset else None

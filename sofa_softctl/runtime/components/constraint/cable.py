@@ -71,11 +71,6 @@ class CableBlock(RowBlock):
         self.has_constant_parameters = not any(member.depends_on_length() for member in members)
 
     @override
-    def store(self, rows: np.ndarray, lam: np.ndarray, delta: np.ndarray) -> None:
-        for row, multiplier in zip(rows.tolist(), lam.tolist(), strict=True):
-            self.members[row].store_row(multiplier)
-
-    @override
     def has_violation(self, member: LagrangianConstraint) -> bool:
         return type(member).violation is LagrangianConstraint.violation
 
@@ -268,12 +263,9 @@ class CableModel(Cable):
         """Take length and motion from a block, where it has this number."""
         self._in_block = block, number
 
-    def store_row(self, multiplier: float) -> None:
-        """Store the solution of a forward solver."""
-
-    def store_start(self, multiplier: float) -> None:
+    def store_start(self, lam: np.ndarray) -> None:
         """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
-        self.force.set(multiplier)
+        self.force.set(float(lam[0]))
         self.displacement.set(self.cableInitialLength.get() - self.cableLength.get())
 
     def check_differentiable(self) -> None:
@@ -334,4 +326,6 @@ class CableConstraint(CableModel):
             row = row_parameters(IMPOSE_DELTA, value, force_min, force_max)
         return row[None, :]
 
-    store_row = CableModel.store_start
+    @override
+    def store(self, lam: np.ndarray, delta: np.ndarray) -> None:
+        self.store_start(lam)

@@ -36,16 +36,9 @@ class PositionBlock(RowBlock):
         self.entries = [member.build() for member in members]
         nodes = [member.row_nodes + self.first[id(member.state)] for member in members]
         self._nodes = np.concatenate(nodes)
-        self._owner = np.repeat(np.arange(len(members)), [len(part) for part in nodes])
         self._directions = np.concatenate([member.row_directions for member in members])
         self._origin = np.concatenate([member.x_init for member in members])
         self.violation = np.zeros(len(self._nodes))
-
-    @override
-    def store(self, rows: np.ndarray, lam: np.ndarray, delta: np.ndarray) -> None:
-        starts = np.flatnonzero(np.diff(self._owner[rows], prepend=-1))
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
-            self.members[self._owner[rows[start]]].store(lam[start:end], delta[start:end])
 
     @override
     def compute(self, x: np.ndarray, x_free: np.ndarray) -> None:

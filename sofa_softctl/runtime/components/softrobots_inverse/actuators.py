@@ -76,7 +76,7 @@ class CableEquality(CableModel):
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
-        self.store_start(float(lam[0]))
+        self.store_start(lam)
 
 
 class PositionEquality(PositionModel):

@@ -228,7 +228,7 @@ class CableEffector(CableModel):
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
-        self.store_start(float(lam[0]))
+        self.store_start(lam)
 
 
 class CableSensor(CableModel):
@@ -238,4 +238,4 @@ class CableSensor(CableModel):
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
-        self.store_start(float(lam[0]))
+        self.store_start(lam)

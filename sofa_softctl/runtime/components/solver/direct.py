@@ -51,6 +51,7 @@ class SparseLDLSolver(DirectLinearSolver):
     def attach(self, system: MechanicalSystem) -> None:
         self.system = system
         self.matrix = SystemMatrix(system)
+        self._identity = system.identity
         self._fixed: np.ndarray = np.all(system.identity, axis=1)
         self._factor = BlockCholesky(self.matrix.pattern, ~self._fixed)
         self._lu: Any = None
@@ -65,10 +66,12 @@ class SparseLDLSolver(DirectLinearSolver):
     @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
         self.factors = (m, k, h)
-        fixed: np.ndarray = np.all(self.system.identity, axis=1)
-        if not np.array_equal(fixed, self._fixed):
-            self._fixed = fixed
-            self._factor = BlockCholesky(self.matrix.pattern, ~fixed)
+        if self.system.identity is not self._identity:
+            self._identity = self.system.identity
+            fixed: np.ndarray = np.all(self._identity, axis=1)
+            if not np.array_equal(fixed, self._fixed):
+                self._fixed = fixed
+                self._factor = BlockCholesky(self.matrix.pattern, ~fixed)
         values = self.matrix.assemble(m, k, h)
         self._lu = None
         if not self._factor.factorize(values):
