@@ -95,8 +95,9 @@ class ConstraintProblem(ConstraintSystem):
             if (parts := self._parts.get(id(system))) is not None:
                 layout = self._layouts[id(system)]
                 direction = layout.expand_directions(parts, system.fixed)
-                rows = ConstraintRows(self.count, layout.row, layout.node, direction)
-                self.rows[id(system)] = rows
+                self.rows[id(system)] = ConstraintRows(
+                    self.count, layout.row, layout.node, direction
+                )
         self.W[:] = 0.0
         self.lam[:] = 0.0
         for correction, system in self.corrections:
