@@ -77,6 +77,7 @@ class ConstraintProblem(ConstraintSystem):
         self.rows: dict[int, ConstraintRows] = {}
         self.active: list[LagrangianConstraint] = []
         self.blocks, self.single = [], []
+        self._with_violation: list[LagrangianConstraint] = []
         self._layouts: dict[int, RowLayout] = {}
         self._parts: dict[int, list[ConstraintPart]] = {}
         self._updated: list[UpdatedRows] = []
@@ -280,8 +281,6 @@ class RowPullback:
         They become the entries `row`, `node` of the system, with `weight` times the direction
         `source` in the result of `carry`.
         """
-        if row is self._entries[0] and node is self._entries[1]:
-            return True
         pattern = (row.tobytes(), node.tobytes())
         if pattern == self._last_pattern:
             return True

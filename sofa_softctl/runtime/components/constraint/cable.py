@@ -38,7 +38,7 @@ class CableBlock(RowBlock):
     def read(self) -> None:
         members, first = self.members, self.first
         for member in members:
-            member.read_points()
+            member.update_points()
         offsets = [first[id(member.state)] for member in members]
         points = [member.indices.get() + k for member, k in zip(members, offsets, strict=True)]
         nodes = [member.nodes + k for member, k in zip(members, offsets, strict=True)]
@@ -136,13 +136,18 @@ class CableModel(Cable):
         """
         self._has_areas = self.method.get() != "point"
         self._replace_centers()
-        self.read_points()
+        self._read_points()
         if not self.cableInitialLength.isSet():
             rest = self.state.rest_position.get()
             self.cableInitialLength.set(self._measure(rest))
         self.cableLength.set(self.cableInitialLength.get())
 
-    def read_points(self) -> None:
+    def update_points(self) -> None:
+        """Check the points again if they have changed."""
+        if self.indices.getCounter() != self._points_counter:
+            self._read_points()
+
+    def _read_points(self) -> None:
         """Check the points, and find the nodes that each of them pulls."""
         points = self.indices.get()
         if not len(points):
@@ -154,6 +159,7 @@ class CableModel(Cable):
         if not self.hasPullPoint.get():
             self.pullPoint.set(self.state.position.get()[points[0]].copy())
         self.directions = np.zeros((len(points), 3))
+        self._points_counter = self.indices.getCounter()
         self._assign_nodes()
 
     def _replace_centers(self) -> None:

@@ -12,7 +12,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.helper.message import complain
-from sofa_softctl.runtime.kernels.elasticity.blocks import add_diagonal
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import add_diagonal
 
 
 class LumpedMass(Mass):

@@ -1,4 +1,4 @@
-"""Products with, and sums of, matrices in a list of 3x3 blocks."""
+"""Products with matrices in a list of 3x3 blocks."""
 
 from __future__ import annotations
 
@@ -42,19 +42,3 @@ def add_block_products(
                 for j in range(3):
                     total += blocks[k, j, i] * v[row, j]
                 out[column, i] += factor * total
-
-
-@njit
-def add_diagonal(values: np.ndarray, slots: np.ndarray, numbers: np.ndarray, factor: float) -> None:
-    """Add factor times a number times the identity to each of some blocks.
-
-    Args:
-        values: Blocks, shape (m, 3, 3).
-        slots: Index of a block for each number, shape (k,).
-        numbers: Numbers, shape (k, 1).
-        factor: Scale of all numbers.
-    """
-    for k in range(slots.shape[0]):
-        number = factor * numbers[k, 0]
-        for i in range(3):
-            values[slots[k], i, i] += number
