@@ -141,7 +141,7 @@ class ConstraintProblem(ConstraintSystem):
             )
             self._updated += [] if is_fixed else [updated]
             count += constraint.row_count
-        if not has_same_rows:
+        if not has_same_rows or not self._layouts:
             self._layouts = {key: RowLayout(group) for key, group in self._parts.items()}
         if count != self.count:
             self.W = np.zeros((count, count))
@@ -185,6 +185,7 @@ class ConstraintProblem(ConstraintSystem):
                 if pullback is None:
                     continue
                 if not pullback.matches_last_pattern(row, node):
+                    self._layouts = {}
                     return False
                 number, parts, position = next(remaining)
                 self.given[number] = (start, state, Entries(row, node, direction))
