@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import Entries
-from sofa_softctl.runtime.simulation.system_matrix import mappings_above
+from sofa_softctl.runtime.kernels.mapping.jacobian import pull_directions
+from sofa_softctl.runtime.simulation.jacobian import SystemJacobians, expand
 
 
 class ConstraintProblem(ConstraintSystem):
@@ -38,6 +39,7 @@ class ConstraintProblem(ConstraintSystem):
         ]
         self.systems = systems
         self.corrections = corrections
+        self._jacobians = {id(system): SystemJacobians(system) for system in systems}
         self.contacts: Sequence[LagrangianConstraint] = []
         """Constraints of this step only; they follow the other constraints of their node."""
         self._order = {id(node): number for number, node in enumerate(root.walk())}
@@ -76,7 +78,7 @@ class ConstraintProblem(ConstraintSystem):
                     continue  # an obstacle that nothing moves
                 has_same_rows &= pullback.matches_last_pattern(row, node)
                 self.given.append((count, state, Entries(row, node, direction)))
-                part = ConstraintPart(count, pullback, pullback.carry(direction))
+                part = ConstraintPart(count, pullback, direction)
                 parts.setdefault(id(pullback.system), []).append(part)
             count += constraint.row_count
         if not has_same_rows:
@@ -90,7 +92,9 @@ class ConstraintProblem(ConstraintSystem):
         for system in self.systems:
             if id(system) in parts:
                 layout = self._layouts[id(system)]
-                direction = layout.expand_directions(parts[id(system)])
+                jacobians = self._jacobians[id(system)]
+                jacobians.update()
+                direction = layout.expand_directions(parts[id(system)], jacobians)
                 if system.fixed.any():
                     direction = np.where(system.fixed[layout.node], 0.0, direction)
                 self.rows[id(system)] = ConstraintRows(count, layout.row, layout.node, direction)
@@ -155,70 +159,35 @@ class ConstraintProblem(ConstraintSystem):
     def _new_pullback(self, state: MechanicalState) -> RowPullback | None:
         for system in self.systems:
             if id(state) in system.offset or id(state) in system.mapping_of:
-                return RowPullback(system, state)
+                return RowPullback(self._jacobians[id(system)], state)
         return None
 
 
 class RowPullback:
     """J^T of the mappings between a constraint's state and independent states, by nodes.
 
-    The nodes of a constraint rarely change, so their nodes in the system are stored. If all
-    mappings have constant weights, the weights of the directions are constant; otherwise (a body
-    rotates) the mappings are applied to the directions in every step.
+    The nodes of a constraint rarely change, so their nodes in the system are stored.
     """
 
-    def __init__(self, system: MechanicalSystem, state: MechanicalState) -> None:
-        self.system, self.state = system, state
-        self._constant = all(m.has_constant_weights for m in mappings_above(state, system))
+    def __init__(self, jacobians: SystemJacobians, state: MechanicalState) -> None:
+        self.system, self._jacobian = jacobians.system, jacobians.of(state)
         self._last_pattern = (b"", b"")
-        self._entries = (np.empty(0, dtype=int), np.empty(0, dtype=int))
-        self.row = self.node = self.source = np.empty(0, dtype=int)
-        self.weight = np.empty((0, 1))
+        self.row = self.node = self.source = self.index = np.empty(0, np.int64)
 
     def matches_last_pattern(self, row: np.ndarray, node: np.ndarray) -> bool:
         """Return True if rows and nodes on the state are unchanged; store a new pattern.
 
-        They become the entries `row`, `node` of the system, with `weight` times the direction
-        `source` in the result of `carry`.
+        They become the entries `row`, `node` of the system, with J^T times the direction `source`,
+        J the block `index` of the system's Jacobians.
         """
         pattern = (row.tobytes(), node.tobytes())
         if pattern == self._last_pattern:
             return True
-        self._last_pattern, self._entries = pattern, (row, node)
-        if self._constant:
-            ends = self._pull(Entries(np.arange(len(row)), node, np.ones((len(row), 1))))
-            self.row, self.node = row[ends.row], ends.node
-            self.source, self.weight = ends.row, ends.direction
-        else:
-            ends = self._pull(Entries(row, node, np.zeros((len(row), 3))))
-            self.row, self.node = ends.row, ends.node
-            self.source, self.weight = np.arange(len(ends.row)), np.ones((len(ends.row), 1))
+        self._last_pattern = pattern
+        self.source, entry = expand(self._jacobian.starts, node)
+        self.row, self.node = row[self.source], self._jacobian.nodes[entry]
+        self.index = self._jacobian.first + entry
         return False
-
-    def carry(self, direction: np.ndarray) -> np.ndarray:
-        """Return the directions with the indices `source`: on the state, or in the system.
-
-        Args:
-            direction: Direction of each entry on the constraint's state, shape (k, 3).
-        """
-        return direction if self._constant else self._pull(Entries(*self._entries, direction))[2]
-
-    def _pull(self, entries: Entries) -> Entries:
-        """Return entries on the system for entries on the constraint's state."""
-        blocks = list(self._pull_through(self.state, entries))
-        return Entries(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-
-    def _pull_through(self, state: MechanicalState, entries: Entries) -> Iterator[Entries]:
-        start = self.system.offset.get(id(state))
-        if start is not None:
-            yield entries._replace(node=entries.node + start)
-            return
-        mapping = self.system.mapping_of.get(id(state))
-        if mapping is None:  # nothing moves it
-            yield Entries(*(part[:0] for part in entries))
-            return
-        for driver, pulled in zip(mapping.drivers, mapping.pull(entries), strict=True):
-            yield from self._pull_through(driver, pulled)
 
 
 class ConstraintPart(NamedTuple):
@@ -229,7 +198,7 @@ class ConstraintPart(NamedTuple):
     pullback: RowPullback
     """Map of its entries to the system."""
     direction: np.ndarray
-    """Direction of each entry, shape (n, 3); see `RowPullback.carry`."""
+    """Direction of each entry on the constraint's state, shape (n, 3)."""
 
 
 class RowLayout:
@@ -242,12 +211,17 @@ class RowLayout:
         self.source = np.concatenate(
             [part.pullback.source + k for k, part in zip(first[:-1], parts, strict=True)]
         )
-        self.weight = np.concatenate([part.pullback.weight for part in parts])
+        self.index = np.concatenate([part.pullback.index for part in parts])
 
-    def expand_directions(self, parts: list[ConstraintPart]) -> np.ndarray:
+    def expand_directions(
+        self, parts: list[ConstraintPart], jacobians: SystemJacobians
+    ) -> np.ndarray:
         """Return the direction of every entry, shape (k, 3)."""
         directions = np.concatenate([part.direction for part in parts])
-        return np.asarray(directions[self.source] * self.weight)
+        out = np.empty((len(self.source), 3))
+        blocks, is_weight = jacobians.blocks, jacobians.is_weight
+        pull_directions(directions, self.source, self.index, blocks, is_weight, out)
+        return out
 
 
 def _acts(constraint: LagrangianConstraint, time: float) -> bool:
