@@ -109,7 +109,8 @@ class Projection:
         self._jacobians, self._jacobian = jacobians, jacobians.of(state)
         self._local = local = BlockPattern.build(state.block_count, rows, cols)
         starts, nodes = self._jacobian.starts, self._jacobian.nodes
-        block, left = expand(starts, local.rows)
+        self._rows = local.rows
+        block, left = expand(starts, self._rows)
         product, right = expand(starts, local.indices[block])
         first, second = nodes[left[product]], nodes[right]
         self.pairs = (first, second)
@@ -131,7 +132,7 @@ class Projection:
         jacobian, local = self._jacobian, self._local
         end = jacobian.first + len(jacobian.nodes)
         kernel.add_projected(
-            local.rows,
+            self._rows,
             local.indices,
             storage[self._begin : self._begin + len(local.indices)],
             jacobian.starts,

@@ -161,8 +161,7 @@ class RigidMapping(Mapping):
         columns = [centre, centre + 1, centre + 1] if turns else [centre, centre + 1]
         blocks = np.tile(np.eye(3), (count, len(columns), 1, 1))
         rigid.cross_matrices(self.arm, blocks[:, 1])
-        width = [2, 1] * count if turns else [2] * count
-        starts = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+        starts = np.cumsum([0, *([2, 1] * count)]) if turns else 2 * np.arange(count + 1)
         return starts, np.stack(columns, axis=1).ravel(), blocks.reshape(-1, 3, 3)
 
     @override
