@@ -57,17 +57,10 @@ class BlockCholesky:
         self._order = analysis.order
         self._place = np.full(pattern.n_nodes, -1, np.int64)
         self._place[self._order] = np.arange(self._order.size)
-        self._tree, self._blocks = analysis.supernodes, analysis.blocks
+        self._tree = analysis.supernodes
         self._factor = np.full(self._tree.panel_start[-1], np.nan)
         n, n_super = self._order.size, self._tree.first.size - 1
-        self._work = supernodal.Workspace(
-            update=np.empty(analysis.update_size),
-            row_in_panel=np.empty(n, np.int64),
-            diagonal=np.empty(3 * n),
-            pending=np.empty(n_super, np.int64),
-            next_pending=np.empty(n_super, np.int64),
-            progress=np.empty(n_super, np.int64),
-        )
+        self._factorization = supernodal.Factorization(analysis)
         self._low, self._high = np.empty(n_super, np.int64), np.empty(n_super, np.int64)
         self._height = 3 * int(np.diff(self._tree.row_start).max(initial=0))
         self._y, self._below = np.empty(3 * n), np.empty(self._height)
@@ -91,7 +84,7 @@ class BlockCholesky:
                 f"of the pattern; got {values.shape}."
             )
         self._rows = None
-        return supernodal.factorize(self._tree, self._blocks, values, self._factor, self._work)
+        return self._factorization.compute(values, self._factor)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """Return x = A^-1 b; at inactive nodes x = b.

@@ -13,13 +13,15 @@ Source: Ng, Peyton 1993 (supernodal left-looking factorisation); Davis 2006, cha
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl.base.jit import njit
+from sofa_softctl.base.threads import run_in_threads
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, syrk
-from sofa_softctl.runtime.kernels.cholesky.symbolic import BlockMap, Supernodes
+from sofa_softctl.runtime.kernels.cholesky.symbolic import Analysis, BlockMap, Supernodes
 
 FULL_PRODUCT_WIDTH = 64  # up to it a full square is faster than its lower triangle, measured
 # Columns of a panel that are factorised one node after the other, before gemm updates later ones.
@@ -44,25 +46,82 @@ class Workspace(NamedTuple):
     """Number of rows of each panel whose update is done, shape (n_super,)."""
 
 
-@njit(fastmath=True)
+class Factorization:
+    """Factorises panels in independent subtrees of the elimination, one thread each, then the rest.
+
+    The subtrees and the order of all sums are the same with one thread.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.tree, self.blocks, self.groups = analysis.supernodes, analysis.blocks, analysis.groups
+        n, n_super = analysis.order.size, analysis.supernodes.first.size - 1
+        next_pending, progress = np.empty((2, n_super), np.int64)  # entries of the group's panels
+        self._work = [
+            Workspace(
+                update=np.empty(analysis.update_size),
+                row_in_panel=np.empty(n, np.int64),
+                diagonal=np.empty(3 * n),
+                pending=np.empty(n_super, np.int64),
+                next_pending=next_pending,
+                progress=progress,
+            )
+            for _ in self.groups.subtrees
+        ]
+
+    def compute(self, values: np.ndarray, factor: np.ndarray) -> bool:
+        """Compute L.
+
+        Args:
+            values: Blocks of the matrix, shape (n_blocks, 3, 3).
+            factor: Output, the panels of L; NaN everywhere if the matrix is not positive definite.
+
+        Returns:
+            True if each pivot is positive beyond its rounding error.
+        """
+
+        def compute_panels(work: Workspace, panels: np.ndarray) -> bool:
+            return factorize(self.tree, self.blocks, values, factor, work, panels)
+
+        groups, rest = self.groups.subtrees, self.groups.rest
+        for work in self._work:
+            work.pending[:] = -1
+        pairs = zip(self._work, groups, strict=True)
+        is_definite = all(run_in_threads([partial(compute_panels, *pair) for pair in pairs]))
+        if is_definite and rest.size:
+            first, *others = self._work
+            for work in others:
+                append_pending(first.pending, work.pending, first.next_pending, rest)
+            is_definite = compute_panels(first, rest)
+        if not is_definite:
+            factor[:] = np.nan
+        return is_definite
+
+
+@njit(fastmath=True, nogil=True)
 def factorize(
-    tree: Supernodes, blocks: BlockMap, values: np.ndarray, factor: np.ndarray, work: Workspace
+    tree: Supernodes,
+    blocks: BlockMap,
+    values: np.ndarray,
+    factor: np.ndarray,
+    work: Workspace,
+    panels: np.ndarray,
 ) -> bool:
-    """Compute L from the blocks of the matrix.
+    """Compute panels of L from the blocks of the matrix.
 
     Args:
         tree, blocks: Results of `analyse`.
         values: Blocks of the matrix, shape (n_blocks, 3, 3).
-        factor: Output, the panels of L; NaN everywhere if the matrix is not positive definite.
-        work: Scratch.
+        factor: Output, the panels of L.
+        work: Scratch; its `pending` lists earlier panels that update these, and others that these
+            update.
+        panels: Panels to compute, ascending.
 
     Returns:
         True if each pivot is positive beyond its rounding error.
     """
     first, of_node, row_start, rows, panel_start = tree
     update, row_in_panel, diagonal, pending, next_pending, progress = work
-    pending[:] = -1
-    for s in range(first.size - 1):
+    for s in panels:
         begin, end, panel = row_start[s], row_start[s + 1], panel_start[s]
         width, height = 3 * (first[s + 1] - first[s]), 3 * (end - begin)
         factor[panel : panel_start[s + 1]] = 0.0
@@ -93,13 +152,27 @@ def factorize(
             )
             d = following
         if not _factorize_panel(factor, panel, width, height, diagonal, 3 * of_node.size):
-            factor[:] = np.nan
             return False
         progress[s] = width // 3
         if 3 * (end - begin) > width:
             owner = of_node[rows[begin + progress[s]]]
             next_pending[s], pending[owner] = pending[owner], s
     return True
+
+
+@njit
+def append_pending(
+    pending: np.ndarray, later: np.ndarray, next_pending: np.ndarray, panels: np.ndarray
+) -> None:
+    """Append the list `later` of each of these panels to the list `pending`."""
+    for s in panels:
+        if pending[s] == -1:
+            pending[s] = later[s]
+            continue
+        last = pending[s]
+        while next_pending[last] != -1:
+            last = next_pending[last]
+        next_pending[last] = later[s]
 
 
 @njit(fastmath=True)
