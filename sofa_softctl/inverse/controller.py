@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -233,7 +232,6 @@ class InverseController(SceneController):
     def _reset_state(self) -> None:
         self.solution: InverseSolution | None = None
         self.problem: InverseProblem | None = None
-        self.solve_cpu = 0.0  # CPU time of the last solve [s]: a busy machine does not change it
         self.last_time = -math.inf
         self.failed = False
         self.warned_of_other_rows = False
@@ -383,7 +381,6 @@ class InverseController(SceneController):
         problem = self.build(rows, other_rows, contacts)
         self.keep(problem=problem)
         previous = self.solution
-        start = process_time()
         solution = solve(
             problem,
             solver=self.solver,
@@ -391,14 +388,13 @@ class InverseController(SceneController):
             held=self.driven.held_effort(previous.effort) if previous is not None else None,
             search=self.search,
         )
-        self.keep(solve_cpu=process_time() - start)
         self.rows.apply(rows, solution.effort)
         if contacts is not None:
             contacts.apply(solution.contact_force, self.rows.factor[0])
         if self.warned_of_other_rows:
             self._impose(solution.effort)
         self.keep(solution=solution)
-        outputs.write_solution(self.outputs, solution, previous)
+        outputs.write_solution(self, solution, previous)
         normal, slide = outputs.write_contacts(self.outputs, solution, contacts)
         time = self.time.value
         step = SolvedStep(
@@ -459,7 +455,7 @@ class InverseController(SceneController):
     def onAnimateEndEvent(self, event: Any) -> None:
         """Write the effectors' positions and errors."""
         del event
-        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, self.weighted_axes)
+        outputs.write_effectors(self, self.rows.tip(), self.wanted, self.weighted_axes)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""

@@ -202,6 +202,13 @@ class Mapping(Component):
         """True if J consists of constant weights between rows of three scalars."""
         return True
 
+    def point_weights(self) -> list[Weights] | None:
+        """Return J of each driver by nodes if positions, too, are its weighted sums, else None.
+
+        The list stays the same object until the weights change.
+        """
+        return None
+
     def weights(self, driver: int = 0) -> Weights:
         """Return J of a driver by nodes, if it `has_constant_weights`."""
         raise NotImplementedError

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.behavior.step_term import StepTerm
 
 
 class SingleStateComponent(Component):

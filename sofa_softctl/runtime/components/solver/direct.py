@@ -6,6 +6,7 @@ factorisation under another name: the solutions agree to rounding.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,11 @@ class SparseLDLSolver(DirectLinearSolver):
     def attach(self, system: MechanicalSystem) -> None:
         self.system = system
         self.matrix = SystemMatrix(system)
+        self._identity = system.identity
         self._fixed: np.ndarray = np.all(system.identity, axis=1)
         self._factor = BlockCholesky(self.matrix.pattern, ~self._fixed)
         self._lu: Any = None
-        self._b: np.ndarray = np.zeros((system.size, 3))
+        self._right_side: Callable[[], np.ndarray] = lambda: np.zeros((system.size, 3))
         self._x: np.ndarray = np.zeros((system.size, 3))
 
     @override
@@ -64,10 +66,12 @@ class SparseLDLSolver(DirectLinearSolver):
     @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
         self.factors = (m, k, h)
-        fixed: np.ndarray = np.all(self.system.identity, axis=1)
-        if not np.array_equal(fixed, self._fixed):
-            self._fixed = fixed
-            self._factor = BlockCholesky(self.matrix.pattern, ~fixed)
+        if self.system.identity is not self._identity:
+            self._identity = self.system.identity
+            fixed: np.ndarray = np.all(self._identity, axis=1)
+            if not np.array_equal(fixed, self._fixed):
+                self._fixed = fixed
+                self._factor = BlockCholesky(self.matrix.pattern, ~fixed)
         values = self.matrix.assemble(m, k, h)
         self._lu = None
         if not self._factor.factorize(values):
@@ -107,7 +111,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        self._b = b
+        self._right_side = lambda: b
         if self._lu is not None:
             self._x = self._lu.solve(b.ravel()).reshape(b.shape)
         else:
@@ -128,11 +132,11 @@ class SparseLDLSolver(DirectLinearSolver):
 
     @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        self._b = rows.apply_transposed(lam, self.system.size)
+        self._right_side = lambda: rows.apply_transposed(lam, self.system.size)
         if self._lu is not None:
-            self._x = self._lu.solve(self._b.ravel()).reshape(self._b.shape)
+            self._x = self._lu.solve(self.b()).reshape(-1, 3)
         else:
-            self._x = self._factor.correction(self._Y, lam).reshape(self._b.shape)
+            self._x = self._factor.correction(self._Y, lam).reshape(-1, 3)
         return self._x
 
     def _dense(self, rows: ConstraintRows) -> np.ndarray:
@@ -146,7 +150,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     def b(self) -> np.ndarray:
         """Return the last right-hand side: H^T lambda after a step with constraints."""
-        return self._b.ravel()
+        return self._right_side().ravel()
 
     def x(self) -> np.ndarray:
         """Return the solution of the last solve."""

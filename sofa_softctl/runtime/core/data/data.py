@@ -301,6 +301,17 @@ class Data(metaclass=DataClass):
         """Count a change of the array in place."""
         self._counter += 1
 
+    def overwrite(self, values: np.ndarray) -> None:
+        """Copy numbers of the present shape into its array, as a controller's output of a step.
+
+        Unlike `assign` it neither converts nor checks them, unless another Data follows.
+        """
+        if self._followers or np.shape(self._value) != values.shape:
+            self.value = values
+            return
+        np.copyto(self._value, values)
+        self._counter += 1
+
     def set_from_script(self, array: np.ndarray) -> None:
         """Set its array, or a copy of it, that a script has changed."""
         is_copy = array is not self._value

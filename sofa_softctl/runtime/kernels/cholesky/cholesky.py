@@ -198,4 +198,7 @@ class BlockCholesky:
 
 def _ready(array: np.ndarray, dtype: Any) -> np.ndarray:
     """Return the array as the kernels need it: of this type, contiguous, writable."""
+    flags = array.flags
+    if array.dtype == dtype and flags.c_contiguous and flags.writeable:
+        return array
     return np.require(array, dtype, ("C", "W"))

@@ -30,6 +30,32 @@ def add_rows_transposed(
         out[n, 2] += direction[k, 2] * factor
 
 
+@njit
+def position_violation(
+    x: np.ndarray,
+    x_free: np.ndarray,
+    nodes: np.ndarray,
+    directions: np.ndarray,
+    origin: np.ndarray,
+    violation: np.ndarray,
+) -> None:
+    """Compute the violation of rows along constant directions: d . (x_free - x) + d . (x - origin).
+
+    Args:
+        x, x_free: Positions at the start, and of the free motion, shape (n, 3).
+        nodes: Node of each row, shape (k,).
+        directions, origin: Direction and origin of each row, shape (k, 3).
+        violation: Output [length], shape (k,).
+    """
+    for k in range(nodes.shape[0]):
+        n = nodes[k]
+        motion = offset = 0.0
+        for j in range(3):
+            motion += directions[k, j] * (x_free[n, j] - x[n, j])
+            offset += directions[k, j] * (x[n, j] - origin[k, j])
+        violation[k] = motion + offset
+
+
 class Entries(NamedTuple):
     """Entries of constraint rows; entries with the same row and node add up."""
 

@@ -96,26 +96,32 @@ def add_projected(
 
 @njit
 def pull_directions(
-    direction: np.ndarray,
+    directions: np.ndarray,
     source: np.ndarray,
     index: np.ndarray,
     blocks: np.ndarray,
     is_weight: np.ndarray,
+    node: np.ndarray,
+    fixed: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """out[k] = J^T direction[source[k]], J the block index[k].
+    """out[k] = J^T directions[source[k]], J the block index[k]; 0 where the node is fixed.
 
     Args:
-        direction: Directions of entries of constraint rows, shape (n, 3).
+        directions: Directions of constraint rows on their states, shape (n, 3).
         source, index: Direction and block of each result, shape (k,).
         blocks: Blocks of Jacobians, shape (z, 3, 3).
         is_weight: True for blocks that are a weight times the identity, shape (z,).
+        node: Node of the system of each result, shape (k,).
+        fixed: True for fixed scalar degrees of freedom of the system, shape (m, 3).
         out: Output, shape (k, 3).
     """
     for k in range(source.size):
-        d, J = direction[source[k]], blocks[index[k]]
-        if is_weight[index[k]]:
-            out[k, 0], out[k, 1], out[k, 2] = J[0, 0] * d[0], J[0, 0] * d[1], J[0, 0] * d[2]
-        else:
-            for i in range(3):
+        d, J, weighs = directions[source[k]], blocks[index[k]], is_weight[index[k]]
+        for i in range(3):
+            if fixed[node[k], i]:
+                out[k, i] = 0.0
+            elif weighs:
+                out[k, i] = J[i, i] * d[i]
+            else:
                 out[k, i] = J[0, i] * d[0] + J[1, i] * d[1] + J[2, i] * d[2]
