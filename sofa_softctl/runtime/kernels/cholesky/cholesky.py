@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.memory import available_memory
 from sofa_softctl.runtime.kernels.cholesky import substitution, supernodal
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
@@ -26,6 +27,10 @@ class ForwardRows:
     """Constraint row of each column of Y, shape (n_rows,)."""
 
 
+class FactorSizeError(MemoryError):
+    """A factor does not fit into the memory that is available."""
+
+
 class BlockCholesky:
     """Sparse A = L L^T: the pattern is analysed once and factorised with new values at each step.
 
@@ -40,6 +45,9 @@ class BlockCholesky:
         Args:
             pattern: Sparsity pattern of the matrix.
             active: Nodes that take part, shape (n_nodes,), bool; all if None.
+
+        Raises:
+            FactorSizeError: The factor does not fit into the available memory.
         """
         if active is None:
             active = np.ones(pattern.n_nodes, bool)
@@ -49,6 +57,12 @@ class BlockCholesky:
                 f"{active.dtype} of shape {active.shape}."
             )
         analysis = analyse(pattern, active)
+        size, available = 8 * int(analysis.supernodes.panel_start[-1]), available_memory()
+        if size > available:
+            raise FactorSizeError(
+                f"the factor needs {size / 1e9:.3g} GB of memory, of which "
+                f"{available / 1e9:.3g} GB are available."
+            )
         self.pattern = pattern
         self.nnz = analysis.nnz
         """Numbers in the lower triangle of L."""
