@@ -87,7 +87,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     def _new_factor(self) -> BlockCholesky:
         try:
-            return BlockCholesky(self.matrix.pattern, ~self._fixed)
+            return BlockCholesky(self.matrix.pattern, ~self._fixed, row_positions(self.system))
         except FactorSizeError as error:
             raise self.fault(
                 f"cannot factorise {3 * self.system.size} degrees of freedom: {error} Use a "
@@ -177,6 +177,17 @@ class SparseLDLSolver(DirectLinearSolver):
     def x(self) -> np.ndarray:
         """Return the solution of the last solve."""
         return self._x.ravel()
+
+
+def row_positions(system: MechanicalSystem) -> np.ndarray:
+    """Return the position of the node of each row of three scalars, shape (n, 3); 0 for joints."""
+    positions = np.zeros((system.size, 3))
+    for state in system.states:
+        if (rows := state.deriv_size // 3) > 0:
+            start = system.offset[id(state)]
+            x = state.position.get()[:, :3]
+            positions[start : start + state.block_count] = np.repeat(x, rows, axis=0)
+    return positions
 
 
 class AsyncSparseLDLSolver(SparseLDLSolver):

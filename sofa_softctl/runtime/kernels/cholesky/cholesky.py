@@ -39,12 +39,19 @@ class BlockCholesky:
     failure, all results are NaN. Objects may not be shared between threads.
     """
 
-    def __init__(self, pattern: BlockPattern, active: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        pattern: BlockPattern,
+        active: np.ndarray | None = None,
+        positions: np.ndarray | None = None,
+    ) -> None:
         """Order the nodes and analyse the fill of L.
 
         Args:
             pattern: Sparsity pattern of the matrix.
             active: Nodes that take part, shape (n_nodes,), bool; all if None.
+            positions: Positions of the nodes, shape (n_nodes, 3): large bodies are then cut in
+                space to find an order.
 
         Raises:
             FactorSizeError: The factor does not fit into the available memory.
@@ -56,7 +63,7 @@ class BlockCholesky:
                 f"active must be bool of shape ({pattern.n_nodes},), one for each node; got "
                 f"{active.dtype} of shape {active.shape}."
             )
-        analysis = analyse(pattern, active)
+        analysis = analyse(pattern, active, positions)
         size, available = 8 * int(analysis.supernodes.panel_start[-1]), available_memory()
         if size > available:
             raise FactorSizeError(
