@@ -246,6 +246,11 @@ class ForceField(Contribution):
         """Add f(x) at the state's position to force."""
         raise NotImplementedError
 
+    def add_force_and_product(self, force: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """Add f(x) + factor K v to force: `add_force` and `add_product`, or both in one pass."""
+        self.add_force(force)
+        self.add_product(force, v, factor)
+
     def assembleKMatrix(self) -> sparse.csr_matrix:
         """Return df/dx = -K, as in SOFA, shape (3 n, 3 n)."""
         return self.assemble_csr(-1.0)

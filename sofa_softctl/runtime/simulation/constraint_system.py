@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -21,8 +21,9 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.core.data.watch import DataWatch
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
-from sofa_softctl.runtime.kernels.constraint.rows import Entries, expand_directions
-from sofa_softctl.runtime.simulation.system_matrix import mappings_above
+from sofa_softctl.runtime.kernels.constraint.rows import Entries
+from sofa_softctl.runtime.kernels.mapping.jacobian import pull_directions
+from sofa_softctl.runtime.simulation.jacobian import SystemJacobians, expand
 
 
 class ConstraintProblem(ConstraintSystem):
@@ -42,6 +43,7 @@ class ConstraintProblem(ConstraintSystem):
         ]
         self.systems = systems
         self.corrections = corrections
+        self._jacobians = {id(system): SystemJacobians(system) for system in systems}
         self.contacts: Sequence[LagrangianConstraint] = []
         """Constraints of this step only; they follow the other constraints of their node."""
         self._order = {id(node): number for number, node in enumerate(root.walk())}
@@ -95,7 +97,9 @@ class ConstraintProblem(ConstraintSystem):
         for system in self.systems:
             if (parts := self._parts.get(id(system))) is not None:
                 layout = self._layouts[id(system)]
-                direction = layout.expand_directions(parts, system.fixed)
+                jacobians = self._jacobians[id(system)]
+                jacobians.update()
+                direction = layout.expand_directions(parts, jacobians, system.fixed)
                 self.rows[id(system)] = ConstraintRows(
                     self.count, layout.row, layout.node, direction
                 )
@@ -135,11 +139,8 @@ class ConstraintProblem(ConstraintSystem):
                 parts = self._parts.setdefault(id(pullback.system), [])
                 updated.places.append((len(self.given), parts, len(parts)))
                 self.given.append((count, state, Entries(row, node, direction)))
-                parts.append(ConstraintPart(count, pullback, pullback.carry(direction)))
-            is_fixed = id(constraint) in self._member_of and all(
-                parts[number].pullback.is_constant for _, parts, number in updated.places
-            )
-            self._updated += [] if is_fixed else [updated]
+                parts.append(ConstraintPart(count, pullback, direction))
+            self._updated += [] if id(constraint) in self._member_of else [updated]
             count += constraint.row_count
         if not has_same_rows or not self._layouts:
             self._layouts = {key: RowLayout(group) for key, group in self._parts.items()}
@@ -189,7 +190,7 @@ class ConstraintProblem(ConstraintSystem):
                     return False
                 number, parts, position = next(remaining)
                 self.given[number] = (start, state, Entries(row, node, direction))
-                parts[position] = ConstraintPart(start, pullback, pullback.carry(direction))
+                parts[position] = ConstraintPart(start, pullback, direction)
             if constraint.row_count != count:
                 return False
         return True
@@ -256,70 +257,35 @@ class ConstraintProblem(ConstraintSystem):
     def _new_pullback(self, state: MechanicalState) -> RowPullback | None:
         for system in self.systems:
             if id(state) in system.offset or id(state) in system.mapping_of:
-                return RowPullback(system, state)
+                return RowPullback(self._jacobians[id(system)], state)
         return None
 
 
 class RowPullback:
     """J^T of the mappings between a constraint's state and independent states, by nodes.
 
-    The nodes of a constraint rarely change, so their nodes in the system are stored. If all
-    mappings have constant weights, the weights of the directions are constant; otherwise (a body
-    rotates) the mappings are applied to the directions in every step.
+    The nodes of a constraint rarely change, so their nodes in the system are stored.
     """
 
-    def __init__(self, system: MechanicalSystem, state: MechanicalState) -> None:
-        self.system, self.state = system, state
-        self.is_constant = all(m.has_constant_weights for m in mappings_above(state, system))
+    def __init__(self, jacobians: SystemJacobians, state: MechanicalState) -> None:
+        self.system, self._jacobian = jacobians.system, jacobians.of(state)
         self._last_pattern = (b"", b"")
-        self._entries = (np.empty(0, dtype=int), np.empty(0, dtype=int))
-        self.row = self.node = self.source = np.empty(0, dtype=int)
-        self.weight = np.empty((0, 1))
+        self.row = self.node = self.source = self.index = np.empty(0, np.int64)
 
     def matches_last_pattern(self, row: np.ndarray, node: np.ndarray) -> bool:
         """Return True if rows and nodes on the state are unchanged; store a new pattern.
 
-        They become the entries `row`, `node` of the system, with `weight` times the direction
-        `source` in the result of `carry`.
+        They become the entries `row`, `node` of the system, with J^T times the direction `source`,
+        J the block `index` of the system's Jacobians.
         """
         pattern = (row.tobytes(), node.tobytes())
         if pattern == self._last_pattern:
             return True
-        self._last_pattern, self._entries = pattern, (row, node)
-        if self.is_constant:
-            ends = self._pull(Entries(np.arange(len(row)), node, np.ones((len(row), 1))))
-            self.row, self.node = row[ends.row], ends.node
-            self.source, self.weight = ends.row, ends.direction
-        else:
-            ends = self._pull(Entries(row, node, np.zeros((len(row), 3))))
-            self.row, self.node = ends.row, ends.node
-            self.source, self.weight = np.arange(len(ends.row)), np.ones((len(ends.row), 1))
+        self._last_pattern = pattern
+        self.source, entry = expand(self._jacobian.starts, node)
+        self.row, self.node = row[self.source], self._jacobian.nodes[entry]
+        self.index = self._jacobian.first + entry
         return False
-
-    def carry(self, direction: np.ndarray) -> np.ndarray:
-        """Return the directions with the indices `source`: on the state, or in the system.
-
-        Args:
-            direction: Direction of each entry on the constraint's state, shape (k, 3).
-        """
-        return direction if self.is_constant else self._pull(Entries(*self._entries, direction))[2]
-
-    def _pull(self, entries: Entries) -> Entries:
-        """Return entries on the system for entries on the constraint's state."""
-        blocks = list(self._pull_through(self.state, entries))
-        return Entries(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-
-    def _pull_through(self, state: MechanicalState, entries: Entries) -> Iterator[Entries]:
-        start = self.system.offset.get(id(state))
-        if start is not None:
-            yield entries._replace(node=entries.node + start)
-            return
-        mapping = self.system.mapping_of.get(id(state))
-        if mapping is None:  # nothing moves it
-            yield Entries(*(part[:0] for part in entries))
-            return
-        for driver, pulled in zip(mapping.drivers, mapping.pull(entries), strict=True):
-            yield from self._pull_through(driver, pulled)
 
 
 class ConstraintPart(NamedTuple):
@@ -330,7 +296,7 @@ class ConstraintPart(NamedTuple):
     pullback: RowPullback
     """Map of its entries to the system."""
     direction: np.ndarray
-    """Direction of each entry, shape (n, 3); see `RowPullback.carry`."""
+    """Direction of each entry on the constraint's state, shape (n, 3)."""
 
 
 class UpdatedRows(NamedTuple):
@@ -351,11 +317,14 @@ class RowLayout:
         self.source = np.concatenate(
             [part.pullback.source + k for k, part in zip(first[:-1], parts, strict=True)]
         )
-        self.weight = np.concatenate([part.pullback.weight for part in parts])
+        self.index = np.concatenate([part.pullback.index for part in parts])
 
-    def expand_directions(self, parts: list[ConstraintPart], fixed: np.ndarray) -> np.ndarray:
+    def expand_directions(
+        self, parts: list[ConstraintPart], jacobians: SystemJacobians, fixed: np.ndarray
+    ) -> np.ndarray:
         """Return the direction of every entry, 0 in fixed rows (n, 3), shape (k, 3)."""
         directions = np.concatenate([part.direction for part in parts])
         out = np.empty((len(self.node), 3))
-        expand_directions(directions, self.source, self.weight, self.node, fixed, out)
+        blocks = (self.index, jacobians.blocks, jacobians.is_weight)
+        pull_directions(directions, self.source, *blocks, self.node, fixed, out)
         return out

@@ -167,8 +167,13 @@ class GraphSystem(MechanicalSystem):
             force += state.outer_force()
         has_unloaded_followers = all(id(state) in self.offset for state in pushed)
         loaded = self._loaded if has_unloaded_followers else self.mappings
+        is_one_pass = stiffness_factor and not self.geometric
         for field in self.force_fields:
-            field.add_force(self._vectors(field)[0])
+            force, v = self._vectors(field)
+            if is_one_pass and not field.damps:
+                field.add_force_and_product(force, v, stiffness_factor)
+            else:
+                field.add_force(force)
         for mass in self.masses:
             if not mass.separateGravity.get():
                 assert mass._context is not None
@@ -176,7 +181,7 @@ class GraphSystem(MechanicalSystem):
         if self.geometric:
             self._gather(self.mappings)
             self._update_geometric()
-        if stiffness_factor:
+        if stiffness_factor and not is_one_pass:
             for field in self.force_fields:
                 if not field.damps:
                     field.add_product(*self._vectors(field), stiffness_factor)

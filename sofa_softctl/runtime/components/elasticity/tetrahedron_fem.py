@@ -162,9 +162,12 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
         """Add df/dE of some elements at the positions of the last `add_force`."""
+        x = self.state.position.get()
         kernel.add_force(
-            self.state.position.get(),
+            x,
             self.x0,
+            x,
+            0.0,
             self.elements[elements],
             self.rotations[elements],
             self.h[elements],
@@ -200,11 +203,16 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     @override
     def add_force(self, force: np.ndarray) -> None:
+        self.add_force_and_product(force, self.state.position.get(), 0.0)
+
+    @override
+    def add_force_and_product(self, force: np.ndarray, v: np.ndarray, factor: float) -> None:
         if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_counter:
             self._set_stiffness()
         self._rotate()
         x = self.state.position.get()
-        kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
+        geometry = (self.elements, self.rotations, self.h)
+        kernel.add_force(x, self.x0, v, factor, *geometry, self.stiffness, force)
         if self.plasticMaxThreshold.get() > 0.0:
             self._add_plastic_force(x, force)
 

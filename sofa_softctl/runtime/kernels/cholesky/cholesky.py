@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.memory import available_memory
 from sofa_softctl.runtime.kernels.cholesky import substitution, supernodal
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
@@ -26,6 +27,10 @@ class ForwardRows:
     """Constraint row of each column of Y, shape (n_rows,)."""
 
 
+class FactorSizeError(MemoryError):
+    """A factor does not fit into the memory that is available."""
+
+
 class BlockCholesky:
     """Sparse A = L L^T: the pattern is analysed once and factorised with new values at each step.
 
@@ -34,12 +39,22 @@ class BlockCholesky:
     failure, all results are NaN. Objects may not be shared between threads.
     """
 
-    def __init__(self, pattern: BlockPattern, active: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        pattern: BlockPattern,
+        active: np.ndarray | None = None,
+        positions: np.ndarray | None = None,
+    ) -> None:
         """Order the nodes and analyse the fill of L.
 
         Args:
             pattern: Sparsity pattern of the matrix.
             active: Nodes that take part, shape (n_nodes,), bool; all if None.
+            positions: Positions of the nodes, shape (n_nodes, 3): large bodies are then cut in
+                space to find an order.
+
+        Raises:
+            FactorSizeError: The factor does not fit into the available memory.
         """
         if active is None:
             active = np.ones(pattern.n_nodes, bool)
@@ -48,7 +63,13 @@ class BlockCholesky:
                 f"active must be bool of shape ({pattern.n_nodes},), one for each node; got "
                 f"{active.dtype} of shape {active.shape}."
             )
-        analysis = analyse(pattern, active)
+        analysis = analyse(pattern, active, positions)
+        size, available = 8 * int(analysis.supernodes.panel_start[-1]), available_memory()
+        if size > available:
+            raise FactorSizeError(
+                f"the factor needs {size / 1e9:.3g} GB of memory, of which "
+                f"{available / 1e9:.3g} GB are available."
+            )
         self.pattern = pattern
         self.nnz = analysis.nnz
         """Numbers in the lower triangle of L."""
@@ -57,17 +78,10 @@ class BlockCholesky:
         self._order = analysis.order
         self._place = np.full(pattern.n_nodes, -1, np.int64)
         self._place[self._order] = np.arange(self._order.size)
-        self._tree, self._blocks = analysis.supernodes, analysis.blocks
+        self._tree = analysis.supernodes
         self._factor = np.full(self._tree.panel_start[-1], np.nan)
         n, n_super = self._order.size, self._tree.first.size - 1
-        self._work = supernodal.Workspace(
-            update=np.empty(analysis.update_size),
-            row_in_panel=np.empty(n, np.int64),
-            diagonal=np.empty(3 * n),
-            pending=np.empty(n_super, np.int64),
-            next_pending=np.empty(n_super, np.int64),
-            progress=np.empty(n_super, np.int64),
-        )
+        self._factorization = supernodal.Factorization(analysis)
         self._low, self._high = np.empty(n_super, np.int64), np.empty(n_super, np.int64)
         self._height = 3 * int(np.diff(self._tree.row_start).max(initial=0))
         self._y, self._below = np.empty(3 * n), np.empty(self._height)
@@ -91,7 +105,7 @@ class BlockCholesky:
                 f"of the pattern; got {values.shape}."
             )
         self._rows = None
-        return supernodal.factorize(self._tree, self._blocks, values, self._factor, self._work)
+        return self._factorization.compute(values, self._factor)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """Return x = A^-1 b; at inactive nodes x = b.

@@ -3,6 +3,8 @@
 `y` and `Y` are in the elimination order, three unknowns a node; `b` and `x` as in the matrix.
 Many right-hand sides are row-major, shape (3 n, m): one node is one run of memory, and BLAS sees
 the column-major transpose. In panel s only the columns `low[s]` to `high[s]` are touched.
+
+Indices of inner loops are unsigned, see `supernodal`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, gemv, syrk, trsm, trsv
+from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, syrk, trsm
 from sofa_softctl.runtime.kernels.cholesky.symbolic import Supernodes
 
 
@@ -22,7 +24,7 @@ def solve_vector(
     b: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    below: np.ndarray,
+    column: np.ndarray,
 ) -> None:
     """x = A^-1 b at the nodes of `order`; elsewhere x is left as it is.
 
@@ -33,21 +35,33 @@ def solve_vector(
         b: Right-hand side, shape (3 n_nodes,).
         x: Output, shape (3 n_nodes,).
         y: Scratch, shape (3 n,).
-        below: Scratch, as long as the highest panel.
+        column: Scratch, as long as the highest panel.
     """
     for place in range(order.size):
         for a in range(3):
             y[3 * place + a] = b[3 * order[place] + a]
-    for s in range(tree.first.size - 1):
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = y[3 * tree.first[s] :]
-        trsv(N, width, panel, height, seg)
-        if height > width:
-            gemv(N, height - width, width, 1.0, panel[width:], height, seg, 0.0, below)
-            for i in range(width // 3, rows.size):
-                for a in range(3):
-                    y[3 * rows[i] + a] -= below[3 * i + a - width]
-    _backward_vector(tree, factor, y, below)
+    first, _, row_start, rows, panel_start = tree
+    for s in range(first.size - 1):
+        begin, end = row_start[s], row_start[s + 1]
+        height, panel = 3 * (end - begin), panel_start[s]
+        for i in range(begin, end):
+            for a in range(3):
+                column[3 * (i - begin) + a] = y[3 * rows[i] + a]
+        for j in range(0, 3 * (first[s + 1] - first[s]), 3):
+            c0 = panel + j * height
+            c1, c2 = c0 + height, c0 + 2 * height
+            x0 = column[j] / factor[c0 + j]
+            x1 = (column[j + 1] - factor[c0 + j + 1] * x0) / factor[c1 + j + 1]
+            x2 = column[j + 2] - factor[c0 + j + 2] * x0 - factor[c1 + j + 2] * x1
+            x2 /= factor[c2 + j + 2]
+            column[j], column[j + 1], column[j + 2] = x0, x1, x2
+            u0, u1, u2 = np.uint64(c0), np.uint64(c1), np.uint64(c2)
+            for i in range(np.uint64(j + 3), np.uint64(height)):
+                column[i] -= factor[u0 + i] * x0 + factor[u1 + i] * x1 + factor[u2 + i] * x2
+        for i in range(begin, end):
+            for a in range(3):
+                y[3 * rows[i] + a] = column[3 * (i - begin) + a]
+    _backward_vector(tree, factor, y, column)
     _scatter(order, y, x)
 
 
@@ -172,13 +186,13 @@ def gram(
         W: Output, shape (m, m).
     """
     m = Y.shape[1]
+    flat, out = Y.reshape(-1), product.reshape(-1)
     product[:] = 0.0
     for s in range(tree.first.size - 1):
         start, k = low[s], high[s] - low[s]
         if k > 0:
-            seg = Y.reshape(-1)[3 * tree.first[s] * m + start :]
-            width = 3 * (tree.first[s + 1] - tree.first[s])
-            syrk(k, width, 1.0, seg, m, 1.0, product.reshape(-1)[start * (m + 1) :], m)
+            first, width, _, _ = _panel(tree, s)
+            syrk(k, width, 1.0, flat, first * m + start, m, 1.0, out, start * (m + 1), m)
     for i in range(m):
         for j in range(i, m):
             W[order[i], order[j]] = W[order[j], order[i]] = product[i, j]
@@ -195,32 +209,39 @@ def solve_rows(
     lam: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    below: np.ndarray,
+    column: np.ndarray,
 ) -> None:
     """x = A^-1 H^T lam = P^T L^-T Y lam.
 
     Args:
-        tree, factor, order, x, y, below: As for `solve_vector`.
+        tree, factor, order, x, y, column: As for `solve_vector`.
         Y, low, high: From `forward_rows`.
         lam: Multiplier of each column of Y, shape (m,).
     """
     for s in range(tree.first.size - 1):
-        for i in range(3 * tree.first[s], 3 * tree.first[s + 1]):
+        columns = range(np.uint64(low[s]), np.uint64(max(low[s], high[s])))
+        for i in range(np.uint64(3 * tree.first[s]), np.uint64(3 * tree.first[s + 1])):
             total = 0.0
-            for j in range(low[s], high[s]):
+            for j in columns:
                 total += Y[i, j] * lam[j]
             y[i] = total
-    _backward_vector(tree, factor, y, below)
+    _backward_vector(tree, factor, y, column)
     _scatter(order, y, x)
 
 
 @njit
-def _panel(tree: Supernodes, factor: np.ndarray, s: int) -> tuple[np.ndarray, int, int, np.ndarray]:
-    """Return the nodes of the rows, width and height (in numbers), and numbers of a panel."""
-    rows = tree.rows[tree.row_start[s] : tree.row_start[s + 1]]
+def _panel(tree: Supernodes, s: int) -> tuple[int, int, int, int]:
+    """Return first unknown, width, height and first number of a panel."""
     width = 3 * (tree.first[s + 1] - tree.first[s])
-    panel = factor[tree.panel_start[s] : tree.panel_start[s + 1]]
-    return rows, width, 3 * rows.size, panel
+    height = 3 * (tree.row_start[s + 1] - tree.row_start[s])
+    return 3 * tree.first[s], width, height, tree.panel_start[s]
+
+
+@njit
+def _is_one_run(tree: Supernodes, s: int) -> bool:
+    """Return True if the rows of a panel follow each other without a gap."""
+    first, end = tree.row_start[s], tree.row_start[s + 1]
+    return bool(tree.rows[end - 1] - tree.rows[first] == end - 1 - first)
 
 
 @njit
@@ -233,18 +254,33 @@ def _scatter(order: np.ndarray, y: np.ndarray, x: np.ndarray) -> None:
 
 @njit(fastmath=True)
 def _backward_vector(
-    tree: Supernodes, factor: np.ndarray, y: np.ndarray, below: np.ndarray
+    tree: Supernodes, factor: np.ndarray, y: np.ndarray, column: np.ndarray
 ) -> None:
-    """y = L^-T y."""
-    for s in range(tree.first.size - 2, -1, -1):
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = y[3 * tree.first[s] :]
-        if height > width:
-            for i in range(width // 3, rows.size):
-                for a in range(3):
-                    below[3 * i + a - width] = y[3 * rows[i] + a]
-            gemv(T, height - width, width, -1.0, panel[width:], height, below, 1.0, seg)
-        trsv(T, width, panel, height, seg)
+    """y = L^-T y; `column` is scratch as long as the highest panel."""
+    first, _, row_start, rows, panel_start = tree
+    for s in range(first.size - 2, -1, -1):
+        begin, end = row_start[s], row_start[s + 1]
+        height, panel = 3 * (end - begin), panel_start[s]
+        width = 3 * (first[s + 1] - first[s])
+        for i in range(begin, end):
+            for a in range(3):
+                column[3 * (i - begin) + a] = y[3 * rows[i] + a]
+        for j in range(width - 3, -1, -3):
+            c0 = panel + j * height
+            c1, c2 = c0 + height, c0 + 2 * height
+            x0 = x1 = x2 = 0.0
+            u0, u1, u2 = np.uint64(c0), np.uint64(c1), np.uint64(c2)
+            for i in range(np.uint64(j + 3), np.uint64(height)):
+                x0 += factor[u0 + i] * column[i]
+                x1 += factor[u1 + i] * column[i]
+                x2 += factor[u2 + i] * column[i]
+            x2 = (column[j + 2] - x2) / factor[c2 + j + 2]
+            x1 = (column[j + 1] - x1 - factor[c1 + j + 2] * x2) / factor[c1 + j + 1]
+            x0 = column[j] - x0 - factor[c0 + j + 1] * x1 - factor[c0 + j + 2] * x2
+            x0 /= factor[c0 + j]
+            column[j], column[j + 1], column[j + 2] = x0, x1, x2
+        for i in range(width):
+            y[3 * first[s] + i] = column[i]
 
 
 @njit(fastmath=True)
@@ -263,24 +299,28 @@ def _forward_columns(
         start, k = low[s], high[s] - low[s]
         if k <= 0:
             continue
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = flat[3 * tree.first[s] * m + start :]
-        one_run = rows[-1] - rows[0] == rows.size - 1  # then the rows below are next in Y too
-        end = height if one_run else width
+        first, width, height, panel = _panel(tree, s)
+        own = first * m + start
+        end = height if _is_one_run(tree, s) else width  # then the rows below are next in Y too
         for j in range(0, width, TRIANGLE):
             n = min(TRIANGLE, width - j)
-            L, columns = panel[j * (height + 1) :], seg[j * m :]
-            trsm(T, k, n, L, height, columns, m)
+            L, columns = panel + j * (height + 1), own + j * m
+            trsm(T, k, n, factor, L, height, flat, columns, m)
             if end > j + n:
-                left = end - j - n
-                gemm(N, T, k, left, n, -1.0, columns, m, L[n:], height, 1.0, columns[n * m :], m)
+                left, later = end - j - n, columns + n * m
+                gemm(
+                    N, T, k, left, n, -1.0, flat, columns, m, factor, L + n, height, 1.0, flat,
+                    later, m,
+                )  # fmt: skip
         if height > end:
-            gemm(N, T, k, height - width, width, 1.0, seg, m, panel[width:], height, 0.0, below, k)
-            for i in range(width // 3, rows.size):
+            left, L = height - width, panel + width
+            gemm(N, T, k, left, width, 1.0, flat, own, m, factor, L, height, 0.0, below, 0, k)
+            first_row = tree.row_start[s] + width // 3
+            for i in range(first_row, tree.row_start[s + 1]):
                 for a in range(3):
-                    to = (3 * rows[i] + a) * m + start
-                    source = (3 * i + a - width) * k
-                    for c in range(k):
+                    to = np.uint64((3 * tree.rows[i] + a) * m + start)
+                    source = np.uint64((3 * (i - first_row) + a) * k)
+                    for c in range(np.uint64(k)):
                         flat[to + c] -= below[source + c]
 
 
@@ -292,16 +332,16 @@ def _backward_columns(
     m = Y.shape[1]
     flat = Y.reshape(-1)
     for s in range(tree.first.size - 2, -1, -1):
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = flat[3 * tree.first[s] * m :]
-        if height > width:
-            if rows[-1] - rows[0] == rows.size - 1:  # the rows below are next in Y too
-                later = seg[width * m :]
-            else:
-                later = below
-                for i in range(width // 3, rows.size):
-                    source, to = 3 * rows[i] * m, (3 * i - width) * m
-                    for c in range(3 * m):
-                        below[to + c] = flat[source + c]
-            gemm(N, N, m, width, height - width, -1.0, later, m, panel[width:], height, 1.0, seg, m)
-        trsm(N, m, width, panel, height, seg, m)
+        first, width, height, panel = _panel(tree, s)
+        own, left, L = first * m, height - width, panel + width
+        if left > 0 and _is_one_run(tree, s):  # then the rows below are next in Y too
+            later = own + width * m
+            gemm(N, N, m, width, left, -1.0, flat, later, m, factor, L, height, 1.0, flat, own, m)
+        elif left > 0:
+            first_row = tree.row_start[s] + width // 3
+            for i in range(first_row, tree.row_start[s + 1]):
+                source, to = np.uint64(3 * tree.rows[i] * m), np.uint64(3 * (i - first_row) * m)
+                for c in range(np.uint64(3 * m)):
+                    below[to + c] = flat[source + c]
+            gemm(N, N, m, width, left, -1.0, below, 0, m, factor, L, height, 1.0, flat, own, m)
+        trsm(N, m, width, factor, panel, height, flat, own, m)
