@@ -116,14 +116,14 @@ class SearchOptions:
     """The same where pivoting finds nothing as good as in the last step; also the maximum number of
     contacts for which relaxations then suggest starts, if contacts may slide. Where they stick, a
     piece is one QP, and relaxations always do."""
-    few_nodes: int = 12
+    few_nodes: int = 6
     """Maximum number of relaxations that it then solves."""
     new_nodes: int = 400
     """The same for at most `few` contacts where the last step had none of them."""
     step_nodes: int = 24
     """Maximum number of relaxations in one step, for up to 8 contacts; the work of as many for
-    more. A longer search goes on in the next steps, from where it was, except where no answer is
-    known, before limits are first exceeded, with "exact" and with a budget."""
+    more. A longer search goes on in the next steps, from where it was. Not in a first step, where
+    there is no answer, before limits are first exceeded, with "exact", and with a budget."""
     confirm_nodes: int = 400
     """Maximum number of relaxations before limits are reported as contradictory."""
     nodes: int = 2000

@@ -13,6 +13,7 @@ import numpy as np
 
 from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
 from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
+from sofa_softctl.qpcc.search.mode_kernels import furthest_contact
 from sofa_softctl.qpcc.search.neighbours import nearest_modes
 from sofa_softctl.qpcc.search.relaxation import Relaxation, RelaxationSolution
 
@@ -198,13 +199,7 @@ class _Tree:
 def _decide(pieces: PieceSolver, modes: Modes, relaxed: RelaxationSolution) -> list[Modes]:
     """Branches on the contact furthest from its law; none if all contacts obey theirs."""
     s = pieces.statement
-    delta = pieces.delta(relaxed.effort, relaxed.force)
-    worst, i = 0.0, -1
-    for k, kind in enumerate(modes.kind):
-        if kind >= OPEN:
-            error = _distance(pieces, k, int(kind), relaxed.force, delta)
-            if error > worst * (1.0 + 1e-9):
-                worst, i = error, k
+    i, delta = furthest_contact(s, modes.kind, relaxed.effort, relaxed.force)
     if i < 0:
         return []
     rough = s.mu[i] > 0.0 and not s.sticking
@@ -223,27 +218,3 @@ def _decide(pieces: PieceSolver, modes: Modes, relaxed: RelaxationSolution) -> l
     middle = 0.5 * (low + high)
     halves = ((low, middle), (middle, high))
     return [modes.with_contact(i, SECTOR, sector=half) for half in halves]
-
-
-def _distance(
-    pieces: PieceSolver, i: int, kind: int, force: np.ndarray, delta: np.ndarray
-) -> float:
-    """Violation of its law by an undecided contact, in units of energy."""
-    s = pieces.statement
-    n = s.starts[i]
-    error = 0.0
-    if kind == OPEN:
-        error = min(max(force[n], 0.0), max(delta[n], 0.0))
-        if s.mu[i] > 0.0 and s.sticking:
-            error = min(math.hypot(*force[n : n + 3]), math.hypot(*delta[n : n + 3]))
-    if s.mu[i] == 0.0 or s.sticking:
-        return error
-    t = slice(n + 1, n + 3)
-    aim = force[t] - delta[t]
-    length, disc = math.hypot(*aim), s.mu[i] * max(force[n], 0.0)
-    if length > disc:
-        aim = aim * (disc / length)
-    error = max(error, math.hypot(*(force[t] - aim)))
-    if kind != SECTOR:  # possible dissipation lowers the bound until it is decided
-        error = max(error, 0.1 * math.sqrt(max(0.0, -float(force[t] @ delta[t]))))
-    return error

@@ -32,6 +32,7 @@ def solve_qpcc(
     ask: Callable[..., VerifiedResult],
     search: SearchOptions,
     warm: ContactWarm | None,
+    is_alone: bool,
     held: np.ndarray,
     tolerance: float,
 ) -> InverseSolution:
@@ -42,7 +43,8 @@ def solve_qpcc(
         contacts: Contacts of the problem, at least one.
         ask: Calls the QP solvers, see `solve_checked`.
         search: Options of the mode search.
-        warm: `warm` of the last solution.
+        warm: `warm` of the last solution, if that had contacts.
+        is_alone: Whether there is no last solution, so that the search must end in this step.
         held: Effort to hold if no answer can be trusted [effort], shape (n_a,).
         tolerance: Largest accepted KKT residual [-].
 
@@ -58,6 +60,7 @@ def solve_qpcc(
     limits = ProblemLimits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
     step = Step(mechanics, limits, search, warm, effort_before / mechanics.a_unit, ask)
+    step.is_alone = is_alone
     step.deadline = middle + search.budget
     verified = step.answer()
     end = perf_counter()

@@ -87,6 +87,8 @@ class Step:
     """Efforts of the step before in units of energy, shape (n_a,)."""
     ask: Callable[..., VerifiedResult]
     deadline: float = math.inf
+    is_alone: bool = False
+    """Whether no step came before, so that the search must end in this one."""
     answers: list[VerifiedResult] = field(default_factory=list)
     """Results of the QP solvers."""
     search_result: ModeSearchResult = field(
@@ -199,7 +201,8 @@ class Step:
         context = SearchContext(
             identity=self.mechanics.contacts.identity,
             rest=rest,
-            may_wait=not confirm or (self.warm is not None and self.warm.is_excess),
+            may_wait=not self.is_alone
+            and (not confirm or (self.warm is not None and self.warm.is_excess)),
             pairs=self.mechanics.contacts.pairs,
             last_start=last_start,
             has_new_contacts=start is None and self.past is not None and not self.past.has_all,
