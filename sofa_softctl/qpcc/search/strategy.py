@@ -157,6 +157,8 @@ class ModeSearchResult:
     """Whether branch and bound was completed."""
     rest: OpenSearch | None = None
     """What is left of branch and bound for the next step."""
+    is_long: bool = False
+    """Whether it took more than `SearchOptions.step_nodes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +186,8 @@ class SearchContext:
     """What the last step has left of its search."""
     may_wait: bool = True
     """Whether a search may go on in the next steps, if this one has an answer."""
+    may_be_long: bool = True
+    """Whether it may take `SearchOptions.long_nodes` in this step."""
 
 
 def search_modes(
@@ -324,7 +328,10 @@ class _Strategy:
         if solution is not None and solution is not best:  # suggested by a relaxation
             solution = self._at_its_optimum(solution)
         solution = None if solution is None else pieces.refine_to_optimum(solution)
-        return ModeSearchResult(solution, is_complete, "exact", proof.bound, proof.complete, rest)
+        is_long = self._is_spread and effort.nodes > self.options.step_nodes
+        return ModeSearchResult(
+            solution, is_complete, "exact", proof.bound, proof.complete, rest, is_long
+        )
 
     def _at_its_optimum(self, solution: PieceSolution) -> PieceSolution:
         """The best answer of pivoting from another one."""
@@ -350,9 +357,9 @@ class _Strategy:
     @property
     def _step_nodes(self) -> int:
         """Maximum number of relaxations in one step: the same work for any number of contacts."""
-        contacts = len(self.context.pairs)
-        fraction = min(1.0, STEP_CONTACTS / contacts) ** 3
-        return max(1, round(fraction * self.options.step_nodes))
+        options, is_long = self.options, self.context.may_be_long
+        fraction = min(1.0, STEP_CONTACTS / len(self.context.pairs)) ** 3
+        return max(1, round(fraction * (options.long_nodes if is_long else options.step_nodes)))
 
     @property
     def _is_sticking(self) -> bool:

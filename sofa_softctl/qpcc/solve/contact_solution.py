@@ -124,6 +124,7 @@ def _solution(
             objective,
             step.usual(objective),
             idle,
+            step.pause,
             step.excess is not None,
             step.open_search,
             step.open_excess,

@@ -54,6 +54,8 @@ NO_MOTION_RATIO_MIN = 0.9
 """Objective relative to no motion's, above which a solution counts as no motion [-]."""
 STALLED_STEPS_MAX = 30
 """Steps without motion after which efforts that begin to move the bodies are searched."""
+LONG_SEARCH_PAUSE = 100
+"""Steps after a long search in which searches are spread: longer steps are at most 1 % of all."""
 EXCESS_TOLERANCE = 1e-8
 """Excess of limits that counts as rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100
@@ -107,6 +109,7 @@ class Step:
     """Starts, computed at first use."""
 
     def __post_init__(self) -> None:
+        self.pause = 0 if self.warm is None else max(0, self.warm.pause - 1)
         self.past = None if self.warm is None else _last_contacts(self.mechanics, self.warm)
         expected = math.inf if self.warm is None else OBJECTIVE_RISE_MAX * self.warm.objective
         is_known = self.past is not None and self.past.has_any
@@ -201,6 +204,7 @@ class Step:
         context = SearchContext(
             identity=self.mechanics.contacts.identity,
             rest=rest,
+            may_be_long=self.pause == 0,
             may_wait=not self.is_alone
             and (not confirm or (self.warm is not None and self.warm.is_excess)),
             pairs=self.mechanics.contacts.pairs,
@@ -221,6 +225,8 @@ class Step:
             deadline=self.deadline,
         )
         self.pieces += pieces.pieces
+        if result.is_long and self.pause == 0:
+            self.pause = LONG_SEARCH_PAUSE
         if confirm:
             self.open_excess = result.rest
         elif start is None:
