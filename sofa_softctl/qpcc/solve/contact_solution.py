@@ -124,6 +124,7 @@ def _solution(
             objective,
             step.usual(objective),
             idle,
+            step.search_result.skips_starts,
             step.pause,
             step.excess is not None,
             step.open_search,

@@ -205,6 +205,7 @@ class Step:
             identity=self.mechanics.contacts.identity,
             rest=rest,
             may_be_long=self.pause == 0,
+            skips_starts=start is None and self.warm is not None and self.warm.skips_starts,
             may_wait=not self.is_alone
             and (not confirm or (self.warm is not None and self.warm.is_excess)),
             pairs=self.mechanics.contacts.pairs,
