@@ -30,7 +30,6 @@ from sofa_softctl.inverse.options import (
 from sofa_softctl.inverse.preparation import prepare
 from sofa_softctl.inverse.rows.actuators import Actuators
 from sofa_softctl.inverse.rows.control_rows import ControlRows
-from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.inverse.summary import InverseSummary, summarise
 from sofa_softctl.qpcc.problem.contacts import Law
 from sofa_softctl.qpcc.problem.modes import SearchOptions
@@ -46,6 +45,7 @@ from sofa_softctl.scene.graph.nodes import body_size
 if TYPE_CHECKING:
     from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
     from sofa_softctl.inverse.rows.contact_rows import ContactRows
+    from sofa_softctl.inverse.rows.grasp import Grasp
 
 Numbers = float | Sequence[float] | np.ndarray
 """One number for all actuators, or one number each."""
@@ -180,7 +180,7 @@ class InverseController(SceneController):
         self.search = SearchOptions()
         if search is not None:
             self.search = options.instance(self, "search", search, SearchOptions)
-        self.grasps = options.instances(self, "grasps", grasps, Grasp)
+        self.grasps: Any = () if grasps == () else self._checked_grasps(grasps)
         self.goal_tolerance: Any = goal_tolerance
         self.judges_all = np.ndim(np.asarray(goal_tolerance)) > 0  # a tolerance for each effector
         if goal_tolerance is not None:
@@ -216,6 +216,11 @@ class InverseController(SceneController):
         """Return one positive number for each effector."""
         count = len(self.effectors)
         return options.numbers(self, name, value, count, "effector", options.POSITIVE)
+
+    def _checked_grasps(self, grasps: Any) -> Any:
+        from sofa_softctl.inverse.rows.grasp import Grasp
+
+        return options.instances(self, "grasps", grasps, Grasp)
 
     def _measured_displacements(self, measured: Any, lead: Any) -> MeasuredDisplacements | None:
         """Return the aspect of a real robot's motors, if their displacements are measured."""

@@ -10,9 +10,8 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import SingleStateComponent
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.data import Data, DataWatch
 from sofa_softctl.runtime.core.data.types import Int, Real, UInt
-from sofa_softctl.runtime.core.data.watch import DataWatch
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
 

@@ -18,7 +18,7 @@ from sofa_softctl.runtime.behavior.constraint import (
 )
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.data.watch import DataWatch
+from sofa_softctl.runtime.core.data.data import DataWatch
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import Entries

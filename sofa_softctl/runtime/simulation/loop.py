@@ -13,7 +13,7 @@ from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.roles import ContactDetection
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.core.data.watch import DataWatch
+from sofa_softctl.runtime.core.data.data import DataWatch
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message

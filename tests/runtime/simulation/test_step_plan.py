@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
-from sofa_softctl.runtime.core.data.watch import DataWatch
+from sofa_softctl.runtime.core.data.data import DataWatch
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.simulation.followers import SingleFollower, WeightedRun
 from sofa_softctl.runtime.simulation.simulation import animate, init, loop_of
