@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from time import perf_counter
@@ -42,16 +43,23 @@ class BackendProcess(BackendChild):
             self.__exit__()
             raise
 
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return function(session, *arguments); it runs in the process, so all must be picklable.
+
+        Raises:
+            SoftctlError: The function raised an error, or the process died.
+        """
+        self.send((function, arguments))
+        return self.receive()
+
     def steps(self, count: int) -> list[tuple[float, dict[str, Any]]]:
         """Run steps, and return wall time [s] and positions of all states for each."""
-        self.send(count)
-        results: list[tuple[float, dict[str, Any]]] = self.receive()
+        results: list[tuple[float, dict[str, Any]]] = self.call(_steps, count)
         return results
 
     def phases(self) -> dict[str, float]:
         """Return the total wall time of each phase [s]."""
-        self.send(0)
-        seconds: dict[str, float] = self.receive()
+        seconds: dict[str, float] = self.call(Session.phases)
         return seconds
 
     def __enter__(self) -> BackendProcess:
@@ -68,6 +76,7 @@ def _serve(
     """Serve requests in the process until the connection closes."""
     if prepare is not None:
         prepare()
+    memory = peak_memory()
     with Session(scene, backend=backend, parameters=parameters, add=keep_devices_closed) as session:
         about = {
             "backend": session.backend.describe(),
@@ -76,15 +85,32 @@ def _serve(
             "time_unit": symbol(session.units, "time"),
             "duration": session.duration,
             "positions": session.positions(),
+            "memory": memory,
         }
         connection.send((True, about))
         while True:
-            count = connection.recv()
-            answer = [_step(session) for _ in range(count)] if count else session.phases()
-            connection.send((True, answer))
+            function, arguments = connection.recv()
+            connection.send((True, function(session, *arguments)))
 
 
-def _step(session: Session) -> tuple[float, dict[str, Any]]:
-    start = perf_counter()
-    session.step()
-    return perf_counter() - start, session.positions()
+def _steps(session: Session, count: int) -> list[tuple[float, dict[str, Any]]]:
+    return [(seconds, session.positions()) for seconds in time_steps(session, count)]
+
+
+def time_steps(session: Session, count: int) -> Iterator[float]:
+    """Run steps one by one, and yield the wall time of each [s]."""
+    for _ in range(count):
+        start = perf_counter()
+        session.step()
+        yield perf_counter() - start
+
+
+def peak_memory() -> float:
+    """Return the largest resident memory of this process until now [MB]; NaN if unknown."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return math.nan
+    return next(
+        (int(line.split()[1]) / 1e3 for line in status.splitlines() if "VmHWM" in line), math.nan
+    )

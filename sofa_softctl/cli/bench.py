@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +25,7 @@ from sofa_softctl.cli.options import (
     print_json,
 )
 from sofa_softctl.cli.root import app
+from sofa_softctl.errors import UsageError
 from sofa_softctl.status import ExitStatus
 
 bench = typer.Typer(help="Speed of scenes, here and compared with SOFA.", no_args_is_help=True)
@@ -112,6 +114,187 @@ def compare(
         save_comparison_plot(plot, result)
     exit_if_stopped(result.steps, total, "steps")
     if result.deviation_max > tolerance:
+        raise typer.Exit(ExitStatus.FAILED)
+
+
+Seconds = Annotated[
+    float, typer.Option(help="Time of a case in s, after which no more steps start.", min=0.1)
+]
+NoSofa = Annotated[bool, typer.Option("--no-sofa", help="Leave SOFA out where it is installed.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE.json", help="File of the results.")
+]
+TableFile = Annotated[
+    Path | None, typer.Option("--table", metavar="FILE.md", help="File of the table, as Markdown.")
+]
+
+
+@bench.command(
+    "scaling",
+    epilog="Examples:\n\n"
+    "  softctl bench scaling --plot scaling.png --out scaling.json\n\n"
+    "  softctl bench scaling --max-dofs 10000 --max-rows 100 --max-contacts 30",
+)
+def measure_scaling(
+    max_dofs: Annotated[
+        int, typer.Option(help="Largest number of degrees of freedom.", min=297)
+    ] = 100_000,
+    max_rows: Annotated[int, typer.Option(help="Largest number of constraint rows.", min=4)] = 1000,
+    max_contacts: Annotated[int, typer.Option(help="Largest number of contacts.", min=0)] = 300,
+    steps: Steps = 100,
+    seconds: Seconds = 6.0,
+    no_sofa: NoSofa = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="Plot of times and exponents.")
+    ] = None,
+    out: Out = None,
+    table: TableFile = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure how the time of a step grows with degrees of freedom, rows and contacts.
+
+    A beam that is held at an end and pulled by four cables, of 297 to 98,553 degrees of freedom;
+    then one of 9,963 with up to 1,000 cables, and with up to 300 contacts. SOFA runs in turn where
+    it is installed, until its step takes longer than a second. Ctrl-C ends it: the figures are of
+    the cases done.
+    """
+    from sofa_softctl.bench.scaling import Limits, scaling_cases
+
+    check_outputs(plot=plot, out=out, table=table)
+    cases = scaling_cases(Limits(max_dofs, max_rows, max_contacts))
+    results = _measure(cases, steps or 100, seconds, not no_sofa, out, table, quiet, as_json)
+    if plot is not None:
+        from sofa_softctl.view.plots.scaling import save_scaling_plot
+
+        save_scaling_plot(plot, results)
+    exit_if_stopped(len(results.speeds), len(cases), "cases")
+
+
+@bench.command(
+    epilog="Examples:\n\n"
+    "  softctl bench scenes scenes/finger.py scenes/trunk.py\n\n"
+    "  softctl bench scenes --out new.json"
+)
+def scenes(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[SCENE...]", help="Scene files. Default: those of ./scenes."),
+    ] = None,
+    steps: Steps = 200,
+    seconds: Seconds = 10.0,
+    no_sofa: NoSofa = False,
+    out: Out = None,
+    table: TableFile = None,
+    plugin: Plugin = None,
+    strict: Strict = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure scenes: median and 99 % of a step's time, phases, memory, and Python's share.
+
+    SOFA runs in turn where it is installed. Ctrl-C ends it: the figures are of the scenes done.
+    """
+    from sofa_softctl.bench.speed import Case
+
+    files = files or _scene_files(Path("scenes"))
+    check_outputs(reads=files, out=out, table=table)
+    cases = [Case(file.stem if files.count(file) == 1 else str(file), file) for file in files]
+    prepare_scene = partial(prepare, plugin, strict)
+    results = _measure(
+        cases, steps or 200, seconds, not no_sofa, out, table, quiet, as_json, prepare_scene
+    )
+    exit_if_stopped(len(results.speeds), len(cases), "scenes")
+    if any(speed.embedded is None for speed in results.speeds):
+        raise typer.Exit(ExitStatus.FAILED)
+
+
+def _scene_files(folder: Path) -> list[Path]:
+    """Return the scene files of a folder.
+
+    Raises:
+        UsageError: There is none.
+    """
+    files = [path for path in sorted(folder.glob("*.py")) if "createScene" in path.read_text()]
+    if not files:
+        raise UsageError("There is no scene in './scenes': name scene files.")
+    return files
+
+
+def _measure(
+    cases: list[Any],
+    steps: int,
+    seconds: float,
+    with_sofa: bool,
+    out: Path | None,
+    table: Path | None,
+    quiet: bool,
+    as_json: bool,
+    prepare_scene: Callable[[], None] | None = None,
+) -> Any:
+    """Measure cases, write and print their results, and return them; Ctrl-C leaves cases out."""
+    from sofa_softctl.base.files import replace_atomically
+    from sofa_softctl.bench.results import Results, describe_machine, save_results
+    from sofa_softctl.bench.scaling import measure_cases
+    from sofa_softctl.scene.backend.installation import find_installation
+    from sofa_softctl.view.terminal import bench as tables
+    from sofa_softctl.view.terminal.run import Terminal
+
+    in_sofa = with_sofa and find_installation() is not None
+    results = Results(describe_machine(), [])
+    measured = measure_cases(
+        cases, steps=steps, seconds=seconds, with_sofa=in_sofa, prepare=prepare_scene
+    )
+    with Terminal(quiet=quiet or as_json).bar("Measuring", len(cases)) as advance:
+        try:
+            for speed in measured:
+                results.speeds.append(speed)
+                advance(len(results.speeds))
+        except KeyboardInterrupt:
+            if not results.speeds:
+                raise
+    if out is not None:
+        save_results(out, results)
+    if table is not None:
+        with replace_atomically(table) as name:
+            name.write_text(tables.speeds_as_markdown(results))
+    if as_json:
+        print_json(results.to_dict())
+    elif not quiet:
+        tables.show_speeds(results)
+    return results
+
+
+@bench.command(epilog="Example:\n\n  softctl bench diff old.json new.json --slower 1.1")
+def diff(
+    old: Annotated[Path, typer.Argument(metavar="OLD.json", help="Earlier results.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW.json", help="Later results.")],
+    slower: Annotated[
+        float | None,
+        typer.Option(
+            help="End with status 1 if a step takes more than this times as long.", min=0.0
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare the results of two runs of softctl bench scaling or scenes, case by case.
+
+    Says what differs between the machines and versions of the two.
+    """
+    from sofa_softctl.bench.results import changes, machine_differences, read_results
+    from sofa_softctl.view.terminal import bench as tables
+
+    before, after = read_results(old), read_results(new)
+    pairs, differences = changes(before, after), machine_differences(before, after)
+    if as_json:
+        ratios = {
+            pair.name: {"ratio": pair.ratio, "ratio_beside_sofa": pair.ratio_beside_sofa}
+            for pair in pairs
+        }
+        print_json({"cases": ratios, "differences": differences})
+    else:
+        tables.show_changes(pairs, differences)
+    if slower is not None and any(pair.ratio > slower for pair in pairs):
         raise typer.Exit(ExitStatus.FAILED)
 
 

@@ -341,6 +341,12 @@ class InverseController(SceneController):
         """Path of each effector's node, for messages."""
         return [rows[0].getContext().getPathName() for rows in self.effectors]
 
+    def onSimulationInitDoneEvent(self, event: Any) -> None:
+        """Load compiled code, so that the first step does not wait for it."""
+        del event
+        if self.contacts != "forward":
+            prepare(contacts=may_touch(self.root))
+
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Find the targets of the effectors at the end of the step."""

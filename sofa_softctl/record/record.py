@@ -255,7 +255,7 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     status = contents.status
     if not is_closed:
         status = TRUNCATED
-    elif contents.is_damaged:
+    elif contents.is_damaged or len(steps) < contents.step_count:  # of an unknown kind: skipped
         status = _damage_status(steps, time, contents.step_count)
     return Record(
         metadata=contents.metadata,

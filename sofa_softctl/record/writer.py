@@ -8,16 +8,16 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from time import monotonic
-from typing import Self
+from typing import NoReturn, Self
 
 import numpy as np
-from mcap.writer import CompressionType, Writer
 
 from sofa_softctl.base.files import raise_write_errors
 from sofa_softctl.errors import RecordError
 from sofa_softctl.record import encoding
 from sofa_softctl.record.attachment import MEDIA_TYPE, pack
 from sofa_softctl.record.file import RecordFile
+from sofa_softctl.record.mcap_file import McapFile, StepRow
 from sofa_softctl.record.record import PROFILE
 from sofa_softctl.record.status import COMPLETE
 
@@ -74,14 +74,12 @@ class RecordWriter:
         self._channels: dict[str, tuple[int, tuple[int, ...] | None, bytes]] = {}
         self._streams: dict[str, tuple[int, tuple[int, ...] | None]] = {}
         self._schemas: dict[str, int] = {}
+        self._row: StepRow | None = None
         self._time = -math.inf
-        self._waiting = 0
-        # lz4: a chunk in a fifth of zstd's time, 5 % larger. Chunks end with steps: see _flush.
-        stream, never, lz4 = self.file.stream, 1 << 62, CompressionType.LZ4
+        stream = self.file.stream
         with raise_write_errors(self.path, RecordError):
             stream.truncate(0)
-            self._writer = Writer(stream, chunk_size=never, compression=lz4)
-            self._writer.start(PROFILE)
+            self._writer = McapFile(stream, PROFILE)
             self._writer.add_metadata("run", {k: _utf8(v) for k, v in metadata.items()})
             stream.flush()
         self._flushed = monotonic()
@@ -102,6 +100,7 @@ class RecordWriter:
         channel = self._register(name, encoding.message_name(shape), unit, shape, description)
         head = b"" if shape is None else encoding.encode_head(shape)
         self._channels[name] = (channel, shape, head)
+        self._row = None
 
     def add_stream(
         self, name: str, *, unit: str = "", shape: tuple[int, ...] | None, description: str = ""
@@ -173,14 +172,18 @@ class RecordWriter:
             raise RecordError(
                 f"{self.path}: expected a time from 0 and later than {self._time}. Got: {time}"
             )
-        step = [self._encode(name, value) for name, value in values.items()]
-        if len(step) != len(self._channels):
-            missing = ", ".join(sorted(self._channels.keys() - values.keys()))
-            raise RecordError(f"{self.path}: at time {time} there is no value for {missing}.")
+        numbers, texts = self._sort(time, values)
+        if self._row is None:
+            channels = [
+                (c, head, shape) for c, shape, head in self._channels.values() if shape is not None
+            ]
+            self._row = StepRow(channels)
         stamp, begin = round(time * 1e9), encoding.encode_time(time)
-        for channel, data in step:
-            self._writer.add_message(channel, stamp, begin + data, stamp, self.step_count)
-            self._waiting += len(data)
+        if numbers:
+            self._writer.add_step(self._row, self.step_count, stamp, time, numbers)
+        for channel, text in texts:
+            data = begin + encoding.encode_text(text)
+            self._writer.add_message(channel, stamp, data, stamp, self.step_count)
         self.step_count += 1
         self.is_empty = False
         self._time = time
@@ -229,11 +232,10 @@ class RecordWriter:
         for stamp, message, published in stamps:
             self._writer.add_message(channel, stamp, message, published)
         self.is_empty = False
-        self._waiting += sum(map(len, messages))
         self._flush_if_due()
 
     def _flush_if_due(self) -> None:
-        if self._waiting > CHUNK_SIZE or monotonic() - self._flushed > FLUSH_INTERVAL:
+        if self._writer.chunk_size > CHUNK_SIZE or monotonic() - self._flushed > FLUSH_INTERVAL:
             self._flush()
 
     def close(self, *, status: str = COMPLETE) -> None:
@@ -263,26 +265,46 @@ class RecordWriter:
                 self.file.discard()
             self.file.release()
 
-    def _encode(self, name: str, value: np.ndarray | str) -> tuple[int, bytes]:
-        """Return the channel of a value, and its message without the time."""
-        if name not in self._channels:
-            names = ", ".join(self._channels) or "none"
-            raise RecordError(f"{self.path}: there is no channel '{name}'. Known are {names}.")
-        channel, shape, head = self._channels[name]
-        if shape is None:
-            return channel, encoding.encode_text(str(value))
+    def _sort(
+        self, time: float, values: Mapping[str, np.ndarray | str]
+    ) -> tuple[list[np.ndarray], list[tuple[int, str]]]:
+        """Return the numbers of a step and its texts with their channels, as declared."""
+        if values.keys() != self._channels.keys():
+            self._refuse(time, values)
+        numbers: list[np.ndarray] = []
+        texts: list[tuple[int, str]] = []
+        for name, (channel, shape, _) in self._channels.items():
+            if shape is None:
+                texts.append((channel, str(values[name])))
+            else:
+                numbers.append(self._array(name, values[name], shape))
+        return numbers, texts
+
+    def _array(self, name: str, value: np.ndarray | str, shape: tuple[int, ...]) -> np.ndarray:
         array = np.asarray(value, dtype="<f8")
         if array.shape != shape:
             raise RecordError(
                 f"{self.path}: values of '{name}' must have shape {shape}. Got: {array.shape}"
             )
-        return channel, head + array.tobytes()
+        return array
+
+    def _refuse(self, time: float, values: Mapping[str, np.ndarray | str]) -> NoReturn:
+        """Raise the error of values whose names are not those of the channels."""
+        for name, value in values.items():
+            if name not in self._channels:
+                names = ", ".join(self._channels) or "none"
+                raise RecordError(f"{self.path}: there is no channel '{name}'. Known are {names}.")
+            _, shape, _ = self._channels[name]
+            if shape is not None:
+                self._array(name, value, shape)
+        missing = ", ".join(sorted(self._channels.keys() - values.keys()))
+        raise RecordError(f"{self.path}: at time {time} there is no value for {missing}.")
 
     def _flush(self) -> None:
         """Write the waiting messages as a chunk."""
         with self._release_on_error():
-            self._writer.flush()  # type: ignore[no-untyped-call]
-        self.saved_step_count, self._waiting, self._flushed = self.step_count, 0, monotonic()
+            self._writer.flush()
+        self.saved_step_count, self._flushed = self.step_count, monotonic()
 
     def _finish(self, status: str) -> bool:
         """Finish the partial file; return False if it was finished before, or cannot be."""
@@ -291,7 +313,7 @@ class RecordWriter:
         self._flush()
         with self._release_on_error():
             self._writer.add_metadata("end", {"status": status, "steps": str(self.step_count)})
-            self._writer.finish()  # type: ignore[no-untyped-call]
+            self._writer.finish()
             self.file.stream.flush()
         return True
 

@@ -82,7 +82,7 @@ def test_it_is_refused_before_the_work(run_benchmark, place, status, name, optio
 
 
 @pytest.mark.parametrize(
-    "name", ["arm_library", "identification_mesh", "kernel_list", "pick_place"]
+    "name", ["arm_library", "identification_mesh", "kernel_list", "peers", "pick_place"]
 )
 def test_help_is_shown_and_nothing_begun(place, name):
     done = subprocess.run(

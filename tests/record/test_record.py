@@ -222,7 +222,7 @@ def test_steps_are_flushed_after_the_interval(path, monkeypatch):
 
 def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
     """Small chunks, so that every length ends in another one; only the whole file is complete."""
-    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 150)
+    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 300)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data, counts = path.read_bytes(), []
@@ -243,7 +243,7 @@ def test_a_truncated_file_is_read_as_far_as_it_goes(path, monkeypatch):
 
 def test_damage_costs_a_chunk_of_a_recording_but_never_changes_it(path, monkeypatch):
     """Each chunk has a checksum: whatever byte is wrong costs it alone, and changes nothing."""
-    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 150)
+    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 300)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data, counts = path.read_bytes(), []
@@ -264,11 +264,12 @@ def test_damage_costs_a_chunk_of_a_recording_but_never_changes_it(path, monkeypa
         expected = np.array([position(step) for step in steps])
         assert record.channels[POSITION].tobytes() == expected.tobytes()
         counts.append(len(steps))
-    assert min(counts) >= 5 and counts.count(9) > 50  # a chunk has up to four steps
+    # A chunk has two steps; a wrong length may hide the chunks behind it, once in a hundred.
+    assert np.quantile(counts, 0.05) >= 7 and counts.count(9) > 50
 
 
 def test_damage_says_which_steps_are_lost(path, monkeypatch):
-    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 150)
+    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 300)
     with announced(path) as writer:
         write_steps(writer, range(9))
     data = bytearray(path.read_bytes())
@@ -285,6 +286,47 @@ def test_damage_says_which_steps_are_lost(path, monkeypatch):
     data[starts[1]] ^= 0x41  # what kind of part it is: the next one is found all the same
     path.write_bytes(data)
     assert len(read_record(path).time) == len(record.time)
+
+
+def test_a_chunk_that_is_not_called_one_is_missed(path, monkeypatch):
+    """Readers skip records of an unknown kind: the number of steps says that some are missing."""
+    monkeypatch.setattr(writer_module, "CHUNK_SIZE", 300)
+    with announced(path) as writer:
+        write_steps(writer, range(9))
+    data = bytearray(path.read_bytes())
+    data[summary_of(path).chunk_indexes[1].chunk_start_offset] ^= 0x41
+    path.write_bytes(data)
+    record = read_record(path)
+    assert len(record.time) < 9 and not record.complete
+    assert record.status.startswith(f"damaged: {9 - len(record.time)} of 9 steps cannot be read")
+
+
+def test_the_index_leads_to_every_message(path):
+    """Viewers seek by it: messages of numbers, of texts, and of a channel that comes later."""
+    with announced(path) as writer:
+        writer.add_channel("status", shape=None)
+        for step in range(6):
+            if step == 3:
+                writer.add_channel("late", shape=(2,))
+            late = {"late": np.full(2, float(step))} if step > 2 else {}
+            writer.write(
+                time(step), {POSITION: position(step), FORCE: force(step), "status": "ok"} | late
+            )
+    with open(path, "rb") as file:
+        reader = make_reader(file, validate_crcs=True)
+        statistics = reader.get_summary().statistics
+        seen = [
+            (channel.topic, message.log_time, message.sequence)
+            for _, channel, message in reader.iter_messages(
+                topics=[POSITION, FORCE, "status", "late"]
+            )
+        ]
+    assert statistics.message_count == 6 * 3 + 3 == sum(statistics.channel_message_counts.values())
+    assert (statistics.message_start_time, statistics.message_end_time) == (0, 500_000_000)
+    expected = {(name, step) for step in range(6) for name in (POSITION, FORCE, "status")}
+    expected |= {("late", step) for step in (3, 4, 5)}
+    assert {(name, step) for name, _, step in seen} == expected and len(seen) == len(expected)
+    assert all(stamp == step * 100_000_000 for _, stamp, step in seen)
 
 
 def summary_of(path):

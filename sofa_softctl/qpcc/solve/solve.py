@@ -77,6 +77,7 @@ def solve(
                 ask=ask,
                 search=search,
                 warm=warm if isinstance(warm, ContactWarm) else None,
+                is_alone=warm is None,
                 held=held,
                 tolerance=tolerance,
             )

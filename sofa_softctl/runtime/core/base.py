@@ -274,6 +274,9 @@ class Base:
         return self.getData(name) if name else self
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] == "_" and name in self.__dict__:  # most of those in a step
+            object.__setattr__(self, name, value)
+            return
         real = type(self).data_names.get(name)
         if (data := self.__dict__.get("_data", {}).get(real or name)) is not None:
             data.value = value

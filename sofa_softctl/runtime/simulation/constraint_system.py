@@ -52,10 +52,10 @@ class ConstraintProblem(ConstraintSystem):
             if all(self._pullback_of(constraint, state) is None for state in constraint.states):
                 problem = "holds constraints, but no time integrator (ODE solver) moves it."
                 raise constraint.state.fault(problem)
-        self._blocks = [block for system in systems for block in self._create_blocks(system)]
+        self.row_blocks = [block for system in systems for block in self._create_blocks(system)]
         self._member_of = {
             id(member): (block, number)
-            for block, _ in self._blocks
+            for block, _ in self.row_blocks
             for number, member in enumerate(block.members)
         }
         self._ends = DataWatch(constraint.endTime for constraint in self.constraints)
@@ -89,8 +89,8 @@ class ConstraintProblem(ConstraintSystem):
     def build(self, time: float) -> None:
         """Compute rows, W and delta_free at the start-of-step position and the free motion."""
         active = self._find_active(time)
-        has_changes = any([block.read_changes() for block, _ in self._blocks])
-        for block, system in self._blocks:
+        has_changes = any([block.read_changes() for block, _ in self.row_blocks])
+        for block, system in self.row_blocks:
             block.compute(system.vectors.position, system.vectors.free_position)
         if self.contacts or has_changes or active != self.active or not self._update_rows():
             self._arrange_rows(active)
@@ -154,7 +154,7 @@ class ConstraintProblem(ConstraintSystem):
         """Find the rows of the blocks' members that act in this step."""
         is_active = set(map(id, self.active))
         self.blocks = []
-        for block, _ in self._blocks:
+        for block, _ in self.row_blocks:
             sources, targets = [np.empty(0, int)], [np.empty(0, int)]
             members, start, count = [], 0, 0
             for member in block.members:

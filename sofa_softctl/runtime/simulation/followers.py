@@ -15,13 +15,18 @@ class WeightedRun:
     """Successive mappings whose followers are weighted sums of points in rows further up."""
 
     def __init__(self, mappings: Sequence[Mapping], vectors: StateVectors) -> None:
-        self._vectors = vectors
+        self._vectors, self.mappings = vectors, mappings
         self._data = [m.child._data[name] for m in mappings for name in ("position", "velocity")]
         self._first = vectors.first[id(mappings[0].child)]
         self._sources = [(mapping, mapping.point_weights()) for mapping in mappings]
         counts, nodes, weights = zip(*(_rows_of(m, vectors) for m in mappings), strict=True)
         self._starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
         self._nodes, self._weights = np.concatenate(nodes), np.concatenate(weights)
+
+    @property
+    def count(self) -> int:
+        """Number of points."""
+        return len(self._starts) - 1
 
     def is_current(self) -> bool:
         """Return True unless a mapping has found other weights."""
@@ -47,7 +52,12 @@ class SingleFollower:
     """Follower of a mapping of another kind, placed by the mapping."""
 
     def __init__(self, mapping: Mapping) -> None:
-        self._mapping = mapping
+        self._mapping, self.mappings = mapping, [mapping]
+
+    @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return self._mapping.child.count
 
     def is_current(self) -> bool:
         """Return True: its mapping is asked in every step."""

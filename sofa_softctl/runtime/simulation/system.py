@@ -96,14 +96,14 @@ class GraphSystem(MechanicalSystem):
         self._group_followers()
 
     def _group_followers(self) -> None:
-        self._followers = group_followers(self.mappings, self.vectors)
+        self.followers = group_followers(self.mappings, self.vectors)
         self._separate = [state for state in self.mapped if id(state) not in self.vectors.first]
 
     def check_vectors(self) -> None:
         """Adapt to Data of states that have another array, and to mappings with other weights."""
         if not self.vectors.are_shared():
             self.vectors.share()
-        if not all(group.is_current() for group in self._followers):
+        if not all(group.is_current() for group in self.followers):
             self._group_followers()
 
     @override
@@ -278,7 +278,7 @@ class GraphSystem(MechanicalSystem):
 
     def place_followers(self) -> None:
         """Compute mapped states, after `check_vectors` in the same step."""
-        for group in self._followers:
+        for group in self.followers:
             group.place()
 
     @override
@@ -290,7 +290,7 @@ class GraphSystem(MechanicalSystem):
         else:
             for state in self.states:
                 state.advance(state.free_velocity.get(), h, state.free_position.get())
-        for group in self._followers:
+        for group in self.followers:
             group.place_free(h)
 
     @override

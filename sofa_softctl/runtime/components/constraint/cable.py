@@ -260,6 +260,12 @@ class CableModel(Cable):
             x, self.indices.get(), self.pullPoint.get(), self.hasPullPoint.get(), self.directions
         )
 
+    @override
+    def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        self._measure(self.state.position.get())
+        directions = self.directions[self.owner] * self.weights[:, None]
+        return np.zeros(len(self.nodes), dtype=np.int64), self.nodes, directions
+
     def free_motion(self) -> float:
         """Return J (x_free - x), the shortening in the free motion."""
         block, number = self._in_block
