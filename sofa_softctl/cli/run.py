@@ -180,9 +180,7 @@ def run(
 def _show_plan(session: Session, show: Terminal) -> None:
     """Print the actions of a step, in their order."""
     if session.backend.name != "embedded":
-        raise UsageError(
-            "--explain is for the embedded runtime: add --backend embedded."
-        )
+        raise UsageError("--explain is for the embedded runtime: add --backend embedded.")
     from sofa_softctl.runtime.simulation.step_plan import plan_step
     from sofa_softctl.view.terminal.bench import show_plan
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.linalg import cholesky, solve_triangular
 
-from sofa_softctl.base import threads
+from sofa_softctl.base import machine
 from sofa_softctl.runtime.kernels.cholesky import symbolic
 from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
 
@@ -69,7 +69,7 @@ def test_two_threads_solve_with_the_bits_of_one(elastic_body, dense, monkeypatch
     b = random.normal(size=3 * pattern.n_nodes)
     results = []
     for count in (1, 2):
-        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
+        monkeypatch.setattr(machine, "thread_count", lambda count=count: count)
         solver = BlockCholesky(pattern)
         assert solver.factorize(values)
         node = solver._order[np.linspace(0, pattern.n_nodes - 1, 9).astype(int)]
