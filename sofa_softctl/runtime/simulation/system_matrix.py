@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sofa_softctl.runtime.behavior.mechanics import Contribution, ForceField, Mass
+from sofa_softctl.runtime.behavior.mechanics import Contribution, ForceField, Mass, Pairs
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern, constrain
@@ -25,33 +25,32 @@ class SystemMatrix:
         contributions: list[Contribution] = [*system.masses, *system.force_fields]
         couplings = [c.pairs() for c in contributions]
         copied = [self._jacobians.of(c.state).copied for c in contributions]
-        direct, rest = [], {}
+        direct = []
+        local_pairs: dict[int, list[Pairs]] = {}
         for contribution, nodes, (rows, cols) in zip(contributions, copied, couplings, strict=True):
             is_direct = (nodes[rows] >= 0) & (nodes[cols] >= 0)
             direct.append((is_direct, nodes[rows[is_direct]], nodes[cols[is_direct]]))
             if not is_direct.all():
-                pairs = rest.setdefault(id(contribution.state), (contribution.state, [], []))
-                pairs[1].append(rows[~is_direct])
-                pairs[2].append(cols[~is_direct])
+                pairs = rows[~is_direct], cols[~is_direct]
+                local_pairs.setdefault(id(contribution.state), []).append(pairs)
+        states = {id(c.state): c.state for c in contributions}
         self._projections = {
-            key: Projection(self._jacobians, state, np.concatenate(rows), np.concatenate(cols))
-            for key, (state, rows, cols) in rest.items()
+            key: Projection(self._jacobians, states[key], *_concatenate(pairs))
+            for key, pairs in local_pairs.items()
         }
-        pairs = [part[1:] for part in direct] + [p.pairs for p in self._projections.values()]
-        none = np.empty(0, np.int64)
-        rows, cols = (np.concatenate([none, *(pair[k] for pair in pairs)]) for k in (0, 1))
-        self.pattern = BlockPattern.build(system.size, rows, cols)
-        begin = len(self.pattern.indices)
+        coupled = [part[1:] for part in direct] + [p.pairs for p in self._projections.values()]
+        self.pattern = BlockPattern.build(system.size, *_concatenate(coupled))
+        end = len(self.pattern.indices)
         for projection in self._projections.values():
-            begin = projection.place(self.pattern, begin)
-        self._storage = np.zeros((begin, 3, 3))
+            end = projection.place(self.pattern, end)
+        self._storage = np.zeros((end, 3, 3))
         self.values = self._storage[: len(self.pattern.indices)]
         self._slots: list[tuple[Contribution, np.ndarray]] = []
-        for contribution, (is_direct, *nodes), (rows, cols) in zip(
+        for contribution, (is_direct, *ends), (rows, cols) in zip(
             contributions, direct, couplings, strict=True
         ):
             slots = np.empty(len(rows), np.int64)
-            slots[is_direct] = self.pattern.slots(*nodes)
+            slots[is_direct] = self.pattern.slots(*ends)
             if not is_direct.all():
                 local = self._projections[id(contribution.state)]
                 slots[~is_direct] = local.slots(rows[~is_direct], cols[~is_direct])
@@ -84,6 +83,13 @@ class SystemMatrix:
         free, pattern = ~self.system.identity, self.pattern
         skew *= free[pattern.rows][:, :, None] & free[pattern.indices][:, None, :]
         return skew
+
+
+def _concatenate(pairs: list[Pairs]) -> Pairs:
+    none = np.empty(0, np.int64)
+    return np.concatenate([none, *(p[0] for p in pairs)]), np.concatenate(
+        [none, *(p[1] for p in pairs)]
+    )
 
 
 def factor_of(contribution: Contribution, m: float, k: float, h: float) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.memory import available_memory
+from sofa_softctl.base.machine import available_memory
 from sofa_softctl.runtime.kernels.cholesky import substitution, supernodal
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
@@ -86,6 +86,12 @@ class BlockCholesky:
         self._height = 3 * int(np.diff(self._tree.row_start).max(initial=0))
         self._y, self._below = np.empty(3 * n), np.empty(self._height)
         self._columns = np.empty(0), np.empty(0)
+        self._panels = np.arange(n_super)
+        self._grouped = None
+        if len(analysis.groups.subtrees) > 1:
+            self._grouped = substitution.GroupedSubstitution(
+                self._tree, analysis.groups, self._height
+            )
         self._rows: ForwardRows | None = None
 
     def factorize(self, values: np.ndarray) -> bool:
@@ -121,10 +127,14 @@ class BlockCholesky:
             size = 3 * self.pattern.n_nodes
             raise ValueError(f"b must have shape ({size},) or ({size}, m); got {b.shape}.")
         x = b.copy()
-        if b.ndim == 1:
-            substitution.solve_vector(
-                self._tree, self._factor, self._order, b, x, self._y, self._below
-            )
+        if b.ndim == 1 and self._grouped is not None:
+            substitution.gather(self._order, b, self._y)
+            self._grouped.forward(self._factor, self._y)
+            self._grouped.backward(self._factor, self._y)
+            substitution.scatter(self._order, self._y, x)
+        elif b.ndim == 1:
+            scratch = (self._y, self._below, self._panels)
+            substitution.solve_vector(self._tree, self._factor, self._order, b, x, *scratch)
         elif b.shape[1] > 0:
             self._rows = None
             Y, below = self._reserve(b.shape[1])
@@ -165,10 +175,14 @@ class BlockCholesky:
         column = np.empty_like(order)
         column[order] = np.arange(n_rows)
         Y, below = self._reserve(n_rows)
-        substitution.forward_rows(
-            self._tree, self._factor, self._place, column, row, node, vector, Y, below,
-            self._low, self._high,
-        )  # fmt: skip
+        entries, reach = (self._place, column, row, node, vector), (self._low, self._high)
+        if self._grouped is None:
+            substitution.forward_rows(
+                self._tree, self._factor, *entries, Y, below, *reach, self._panels
+            )
+        else:
+            substitution.fill_rows(self._tree, *entries, Y, *reach)
+            self._grouped.forward_columns(self._factor, Y, below, *reach)
         self._rows = ForwardRows(Y, order)
         return self._rows
 
@@ -195,10 +209,16 @@ class BlockCholesky:
                 f"lam must have shape {rows.order.shape}, one per constraint row; got {lam.shape}."
             )
         x = np.zeros(3 * self.pattern.n_nodes)
-        substitution.solve_rows(
-            self._tree, self._factor, self._order, rows.Y, self._low, self._high,
-            lam[rows.order], x, self._y, self._below,
-        )  # fmt: skip
+        columns = (rows.Y, self._low, self._high, lam[rows.order])
+        if self._grouped is None:
+            substitution.solve_rows(
+                self._tree, self._factor, self._order, *columns, x, self._y, self._below,
+                self._panels,
+            )  # fmt: skip
+        else:
+            substitution.multiply_rows(self._tree, *columns, self._y)
+            self._grouped.backward(self._factor, self._y)
+            substitution.scatter(self._order, self._y, x)
         return x
 
     def _check_current(self, rows: ForwardRows) -> None:

@@ -9,11 +9,94 @@ Indices of inner loops are unsigned, see `supernodal`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from sofa_softctl.base.jit import njit
+from sofa_softctl.base.machine import run_in_threads
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, syrk, trsm
-from sofa_softctl.runtime.kernels.cholesky.symbolic import Supernodes
+from sofa_softctl.runtime.kernels.cholesky.symbolic import Groups, Supernodes
+
+
+class GroupedSubstitution:
+    """Triangular solves in two independent subtrees, one thread each, then in the other panels.
+
+    The subtrees and the order of all sums are the same with one thread. The second subtree has a
+    vector of its own, whose sums in the unknowns of the other panels are added.
+    """
+
+    def __init__(self, tree: Supernodes, groups: Groups, height: int) -> None:
+        self._tree, self._rest = tree, groups.rest
+        self._subtrees = groups.subtrees
+        self._second, self._above = (
+            _unknowns(tree, part) for part in (self._subtrees[1], self._rest)
+        )
+        self._scratch = np.empty((2, height))
+
+    def forward(self, factor: np.ndarray, y: np.ndarray) -> None:
+        """y = L^-1 y, shape (3 n,)."""
+        first, second = (
+            partial(self._forward_vector, factor, scratch) for scratch in self._scratch
+        )
+        self._run_forward(y, first, second)
+
+    def forward_columns(
+        self,
+        factor: np.ndarray,
+        Y: np.ndarray,
+        below: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> None:
+        """Y = L^-1 Y; see `forward_columns`."""
+        first, second = (
+            partial(self._forward_columns, factor, scratch, low, high)
+            for scratch in (below, np.empty_like(below))
+        )
+        self._run_forward(Y, first, second)
+
+    def backward(self, factor: np.ndarray, y: np.ndarray) -> None:
+        """y = L^-T y, shape (3 n,)."""
+        backward_vector(self._tree, factor, y, self._scratch[0], self._rest)
+        pairs = zip(self._scratch, self._subtrees, strict=True)
+        run_in_threads([partial(backward_vector, self._tree, factor, y, *pair) for pair in pairs])
+
+    def _run_forward(self, y: np.ndarray, first: _Forward, second: _Forward) -> None:
+        other = np.empty_like(y)
+        other[self._second], other[self._above] = y[self._second], 0.0
+        run_in_threads(
+            [partial(first, y, self._subtrees[0]), partial(second, other, self._subtrees[1])]
+        )
+        y[self._second] = other[self._second]
+        y[self._above] += other[self._above]
+        first(y, self._rest)
+
+    def _forward_vector(
+        self, factor: np.ndarray, scratch: np.ndarray, y: np.ndarray, panels: np.ndarray
+    ) -> None:
+        forward_vector(self._tree, factor, y, scratch, panels)
+
+    def _forward_columns(
+        self,
+        factor: np.ndarray,
+        below: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        Y: np.ndarray,
+        panels: np.ndarray,
+    ) -> None:
+        forward_columns(self._tree, factor, Y, below, low, high, panels)
+
+
+def _unknowns(tree: Supernodes, panels: np.ndarray) -> np.ndarray:
+    """Return the unknowns that are columns of some panels."""
+    first, end = 3 * tree.first[panels], 3 * tree.first[panels + 1]
+    return np.concatenate([np.empty(0, np.int64), *map(np.arange, first, end)])
+
+
+_Forward = Callable[[np.ndarray, np.ndarray], None]
 
 
 @njit(fastmath=True)
@@ -25,6 +108,7 @@ def solve_vector(
     x: np.ndarray,
     y: np.ndarray,
     column: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
     """x = A^-1 b at the nodes of `order`; elsewhere x is left as it is.
 
@@ -36,12 +120,27 @@ def solve_vector(
         x: Output, shape (3 n_nodes,).
         y: Scratch, shape (3 n,).
         column: Scratch, as long as the highest panel.
+        panels: All panels, ascending.
     """
-    for place in range(order.size):
-        for a in range(3):
-            y[3 * place + a] = b[3 * order[place] + a]
+    gather(order, b, y)
+    forward_vector(tree, factor, y, column, panels)
+    backward_vector(tree, factor, y, column, panels)
+    scatter(order, y, x)
+
+
+@njit(fastmath=True, nogil=True)
+def forward_vector(
+    tree: Supernodes, factor: np.ndarray, y: np.ndarray, column: np.ndarray, panels: np.ndarray
+) -> None:
+    """y = L^-1 y for the columns of some panels, which follow all that they depend on.
+
+    Args:
+        tree, factor, column: As for `solve_vector`.
+        y: Vector, shape (3 n,).
+        panels: Panels, ascending.
+    """
     first, _, row_start, rows, panel_start = tree
-    for s in range(first.size - 1):
+    for s in panels:
         begin, end = row_start[s], row_start[s + 1]
         height, panel = 3 * (end - begin), panel_start[s]
         for i in range(begin, end):
@@ -61,8 +160,6 @@ def solve_vector(
         for i in range(begin, end):
             for a in range(3):
                 y[3 * rows[i] + a] = column[3 * (i - begin) + a]
-    _backward_vector(tree, factor, y, column)
-    _scatter(order, y, x)
 
 
 @njit(fastmath=True)
@@ -92,7 +189,7 @@ def solve_columns(
             Y[3 * place + a] = b[3 * order[place] + a]
     low[:] = 0
     high[:] = Y.shape[1]
-    _forward_columns(tree, factor, Y, below, low, high)
+    forward_columns(tree, factor, Y, below, low, high, np.arange(tree.first.size - 1))
     _backward_columns(tree, factor, Y, below)
     for place in range(order.size):
         for a in range(3):
@@ -133,17 +230,34 @@ def forward_rows(
     below: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
-    """Y = L^-1 P H^T for constraint rows H given by their entries.
+    """Y = L^-1 P H^T for constraint rows H given by their entries; see `fill_rows`."""
+    fill_rows(tree, place, column, row, node, vector, Y, low, high)
+    forward_columns(tree, factor, Y, below, low, high, panels)
+
+
+@njit
+def fill_rows(
+    tree: Supernodes,
+    place: np.ndarray,
+    column: np.ndarray,
+    row: np.ndarray,
+    node: np.ndarray,
+    vector: np.ndarray,
+    Y: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> None:
+    """Y = P H^T for constraint rows H given by their entries, zero where L^-1 Y is not.
 
     Args:
-        tree, factor: The panels of L and their numbers.
+        tree: The panels of L.
         place: Place of each node of the matrix in the elimination order, -1 if it has none.
         column: Column of Y for each constraint row, shape (n_rows,).
         row, node, vector: H[row, node] += vector; shapes (k,), (k,), (k, 3).
         Y: Output, shape (3 n, n_rows); defined from low[s] to high[s], elsewhere it is zero in
             theory and not written.
-        below: Scratch, n_rows times as long as the highest panel.
         low, high: Output, shape (n_super,).
     """
     low[:] = Y.shape[1]
@@ -164,7 +278,6 @@ def forward_rows(
         if place[node[k]] >= 0:
             for a in range(3):
                 Y[3 * place[node[k]] + a, column[row[k]]] += vector[k, a]
-    _forward_columns(tree, factor, Y, below, low, high)
 
 
 @njit(fastmath=True)
@@ -210,14 +323,30 @@ def solve_rows(
     x: np.ndarray,
     y: np.ndarray,
     column: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
     """x = A^-1 H^T lam = P^T L^-T Y lam.
 
     Args:
-        tree, factor, order, x, y, column: As for `solve_vector`.
+        tree, factor, order, x, y, column, panels: As for `solve_vector`.
         Y, low, high: From `forward_rows`.
         lam: Multiplier of each column of Y, shape (m,).
     """
+    multiply_rows(tree, Y, low, high, lam, y)
+    backward_vector(tree, factor, y, column, panels)
+    scatter(order, y, x)
+
+
+@njit(fastmath=True)
+def multiply_rows(
+    tree: Supernodes,
+    Y: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    lam: np.ndarray,
+    y: np.ndarray,
+) -> None:
+    """y = Y lam; arguments as for `solve_rows`."""
     for s in range(tree.first.size - 1):
         columns = range(np.uint64(low[s]), np.uint64(max(low[s], high[s])))
         for i in range(np.uint64(3 * tree.first[s]), np.uint64(3 * tree.first[s + 1])):
@@ -225,8 +354,6 @@ def solve_rows(
             for j in columns:
                 total += Y[i, j] * lam[j]
             y[i] = total
-    _backward_vector(tree, factor, y, column)
-    _scatter(order, y, x)
 
 
 @njit
@@ -245,20 +372,28 @@ def _is_one_run(tree: Supernodes, s: int) -> bool:
 
 
 @njit
-def _scatter(order: np.ndarray, y: np.ndarray, x: np.ndarray) -> None:
+def gather(order: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
+    """Copy a vector from the order of the matrix to the elimination order."""
+    for place in range(order.size):
+        for a in range(3):
+            y[3 * place + a] = b[3 * order[place] + a]
+
+
+@njit
+def scatter(order: np.ndarray, y: np.ndarray, x: np.ndarray) -> None:
     """Copy a vector from the elimination order to the order of the matrix."""
     for place in range(order.size):
         for a in range(3):
             x[3 * order[place] + a] = y[3 * place + a]
 
 
-@njit(fastmath=True)
-def _backward_vector(
-    tree: Supernodes, factor: np.ndarray, y: np.ndarray, column: np.ndarray
+@njit(fastmath=True, nogil=True)
+def backward_vector(
+    tree: Supernodes, factor: np.ndarray, y: np.ndarray, column: np.ndarray, panels: np.ndarray
 ) -> None:
-    """y = L^-T y; `column` is scratch as long as the highest panel."""
+    """y = L^-T y for the columns of some panels, after those above them; see `forward_vector`."""
     first, _, row_start, rows, panel_start = tree
-    for s in range(first.size - 2, -1, -1):
+    for s in panels[::-1]:
         begin, end = row_start[s], row_start[s + 1]
         height, panel = 3 * (end - begin), panel_start[s]
         width = 3 * (first[s + 1] - first[s])
@@ -283,19 +418,20 @@ def _backward_vector(
             y[3 * first[s] + i] = column[i]
 
 
-@njit(fastmath=True)
-def _forward_columns(
+@njit(fastmath=True, nogil=True)
+def forward_columns(
     tree: Supernodes,
     factor: np.ndarray,
     Y: np.ndarray,
     below: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
-    """Y = L^-1 Y."""
+    """Y = L^-1 Y for the columns of some panels of L, as `forward_vector`."""
     m = Y.shape[1]
     flat = Y.reshape(-1)
-    for s in range(tree.first.size - 1):
+    for s in panels:
         start, k = low[s], high[s] - low[s]
         if k <= 0:
             continue

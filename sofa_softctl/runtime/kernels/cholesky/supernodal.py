@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.base.threads import run_in_threads
+from sofa_softctl.base.machine import run_in_threads
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, syrk
 from sofa_softctl.runtime.kernels.cholesky.symbolic import Analysis, BlockMap, Supernodes
 

@@ -172,8 +172,8 @@ def find_groups(supernodes: Supernodes) -> Groups:
     while above <= 0.4 * total and open_trees:
         open_trees.sort(key=lambda s: -subtree[s])
         groups: list[list[int]] = [[], []]
-        for s in open_trees:
-            min(groups, key=lambda group: sum(subtree[group])).append(s)
+        for tree in open_trees:
+            min(groups, key=lambda group: sum(subtree[group])).append(tree)
         if max(sum(subtree[group]) for group in groups) <= 0.55 * (total - above):
             panels = [
                 np.concatenate([np.arange(start[s], s + 1) for s in sorted(group)])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.base import threads
+from sofa_softctl.base import machine
 from sofa_softctl.runtime.kernels.cholesky import symbolic
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
@@ -98,7 +98,7 @@ def test_two_threads_give_the_bits_of_one(in_two_parts, monkeypatch):
     pattern, values, analysis = in_two_parts
     factors = []
     for count in (1, 2):
-        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
+        monkeypatch.setattr(machine, "thread_count", lambda count=count: count)
         factors.append(np.full(analysis.supernodes.panel_start[-1], np.nan))
         assert Factorization(analysis).compute(values, factors[-1])
     assert factors[0].tobytes() == factors[1].tobytes()

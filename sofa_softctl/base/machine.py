@@ -1,4 +1,4 @@
-"""Threads of kernels that release Python's lock."""
+"""Cores and memory of this computer, and threads of kernels that release Python's lock."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from multiprocessing import parent_process
+from pathlib import Path
 from typing import TypeVar
 
 Result = TypeVar("Result")
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 """Environment variables by which a user limits threads; the first that is set counts."""
+_MEMORY = Path("/proc/meminfo")
+
+
+def available_memory() -> int:
+    """Return the memory that a process can still get without swapping [bytes].
+
+    Where the system does not say, all of its memory.
+    """
+    if _MEMORY.exists():
+        fields = dict(line.split(":", 1) for line in _MEMORY.read_text().splitlines())
+        return 1024 * int(fields["MemAvailable"].split()[0])
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 @cache
