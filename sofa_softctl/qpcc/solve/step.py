@@ -174,6 +174,12 @@ class Step:
         return verified
 
     @property
+    def goes_on(self) -> bool:
+        """True if a search goes on in the next step."""
+        rests = self.open_search, self.open_excess
+        return any(rest is not None for rest in rests) or self.search_result.skips_starts
+
+    @property
     def _near_goal(self) -> float:
         """Objective below which the goal is near [displacement^2]."""
         e_free = self.mechanics.e_free
