@@ -101,9 +101,7 @@ def solve_dependent(
 
 
 @njit(inner=True, fastmath=True)
-def _substitute(
-    R: np.ndarray, g: np.ndarray, rank: int, order: np.ndarray, y: np.ndarray
-) -> None:
+def _substitute(R: np.ndarray, g: np.ndarray, rank: int, order: np.ndarray, y: np.ndarray) -> None:
     """Solve with the leading part of R, stored by columns, for the unknowns in y; g is changed."""
     for c in range(rank - 1, -1, -1):
         value = g[c] / R[c, c]

@@ -100,9 +100,9 @@ class Step:
     excess: ModeSearchResult | None = None
     """Result of the search for the least excess, if the limits had to be exceeded."""
     open_search: OpenSearch | None = None
-    """What is left of the search within the limits for the next step."""
+    """Rest of the search within the limits, for the next step."""
     open_excess: OpenSearch | None = None
-    """What is left of the search for the least excess."""
+    """Rest of the search for the least excess."""
     pieces: int = 0
     """Number of solved pieces."""
     starts: list[PivotStart] | None = None
