@@ -144,7 +144,7 @@ class _Tree:
             self.children.append((bound, next(self.ticket), modes, relaxed))
 
     def resume(self, nodes: Sequence[Modes]) -> None:
-        """Add open nodes, the next one first; their relaxations are solved when it is their turn."""
+        """Add open nodes, the next one first; each relaxation is solved when it is its turn."""
         self.heap = [(-math.inf, next(self.ticket), modes, None) for modes in nodes]
 
     def expand(self) -> None:

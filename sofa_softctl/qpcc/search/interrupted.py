@@ -26,7 +26,7 @@ def interrupt_search(
 ) -> OpenSearch | None:
     """Open nodes for the next step, the next one first; None if nothing is left."""
     kept = [
-        {identity[i]: (int(modes.kind[i]), modes.sector[i]) for i in _decided(modes)}
+        {identity[i]: (int(modes.kind[i]), modes.sector[i]) for i in _decided_contacts(modes)}
         for modes in list(nodes)[:NODES_KEPT_MAX]
     ]
     return OpenSearch(kept, nodes_left, gap, enough) if kept and nodes_left > 0 else None
@@ -44,6 +44,6 @@ def resume_search(search: OpenSearch, identity: Sequence[Hashable]) -> list[Mode
     return nodes
 
 
-def _decided(modes: Modes) -> np.ndarray:
+def _decided_contacts(modes: Modes) -> np.ndarray:
     """Numbers of the contacts that are decided."""
     return np.flatnonzero(modes.kind != OPEN)

@@ -164,7 +164,7 @@ class ModeSearchResult:
     complete: bool = False
     """Whether branch and bound was completed."""
     rest: OpenSearch | None = None
-    """What is left of branch and bound for the next step."""
+    """Rest of branch and bound, for the next step."""
     skips_starts: bool = False
     """Whether the next step is to begin with the starts that relaxations suggest."""
     is_long: bool = False
@@ -193,7 +193,7 @@ class SearchContext:
     above the usual one, and a relaxation admits a large gain, the search ignores the number of
     contacts."""
     rest: OpenSearch | None = None
-    """What the last step has left of its search."""
+    """Rest of the search of the last step."""
     may_wait: bool = True
     """Whether a search may go on in the next steps, if this one has an answer."""
     skips_starts: bool = False

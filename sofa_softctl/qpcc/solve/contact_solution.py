@@ -140,7 +140,8 @@ def _solution(
         gap=_gap(step, answered, objective),
         strategy=step.search_result.strategy,
         pieces=step.pieces,
-        converged=step.search_result.converged,
+        converged=step.search_result.converged and not step.goes_on,
+        goes_on=step.goes_on,
     )
 
 
@@ -181,10 +182,10 @@ def _notes(step: Step, answered: VerifiedPiece | None, law: float) -> dict[str, 
             f"{-step.mechanics.indefinite:.1e} of the largest); it was lifted to zero. Is W "
             "symmetric?"
         )
-    if step.open_search is not None or step.open_excess is not None:
+    if step.goes_on:
         notes.append(
-            f"The search goes on in the next steps, after {step.pieces} pieces in this one: raise "
-            "`step_nodes` of `SearchOptions` for a longer one in each."
+            f"The search goes on in the next step, after {step.pieces} pieces in this one: raise "
+            "`step_nodes` and `step_qps` of `SearchOptions` for a longer one in each."
         )
     elif not step.search_result.converged:
         notes.append(

@@ -100,9 +100,9 @@ class Step:
     excess: ModeSearchResult | None = None
     """Result of the search for the least excess, if the limits had to be exceeded."""
     open_search: OpenSearch | None = None
-    """What is left of the search within the limits for the next step."""
+    """Rest of the search within the limits, for the next step."""
     open_excess: OpenSearch | None = None
-    """What is left of the search for the least excess."""
+    """Rest of the search for the least excess."""
     pieces: int = 0
     """Number of solved pieces."""
     starts: list[PivotStart] | None = None
@@ -172,6 +172,12 @@ class Step:
             )
             verified = self._verify(statement, self.search_result)
         return verified
+
+    @property
+    def goes_on(self) -> bool:
+        """True if a search goes on in the next step."""
+        rests = self.open_search, self.open_excess
+        return any(rest is not None for rest in rests) or self.search_result.skips_starts
 
     @property
     def _near_goal(self) -> float:

@@ -94,16 +94,16 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 @njit
 def _boxes_in_common(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """Return the longest axis of the common region of both sets, and their boxes that touch it."""
-    none = np.empty(0, np.int64)
+    no_boxes = np.empty(0, np.int64)
     if first.shape[0] == 0 or second.shape[0] == 0:
-        return 0, none, none
+        return 0, no_boxes, no_boxes
     region, hull = hull_of(first), hull_of(second)
     axis, extent = 0, -1.0
     for c in range(3):
         region[c] = max(region[c], hull[c])
         region[3 + c] = min(region[3 + c], hull[3 + c])
         if region[c] > region[3 + c]:
-            return 0, none, none
+            return 0, no_boxes, no_boxes
         if region[3 + c] - region[c] > extent:
             axis, extent = c, region[3 + c] - region[c]
     return axis, _boxes_in(first, region), _boxes_in(second, region)
