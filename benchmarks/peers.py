@@ -50,7 +50,7 @@ SHEAR_FACTOR = 10.0 * (1.0 + POISSON) / (12.0 + 11.0 * POISSON)
 """Of a rectangular section: Cowper 1966."""
 ROUNDS = 5
 """Turns of each simulator."""
-COLUMNS = ("body", "simulator", "ms a step", "motion [mm]", "error", "")
+COLUMNS = ("body", "simulator", "ms a step", "times as long", "motion [mm]", "error", "")
 
 
 @dataclass(frozen=True)
@@ -398,6 +398,8 @@ class Row:
     simulator: str
     ms: float = np.nan
     """Wall time of a step [ms]."""
+    ratio: float = np.nan
+    """Time divided by that of the first simulator [-]."""
     motion: float = np.nan
     """[mm]"""
     error: float = np.nan
@@ -406,7 +408,12 @@ class Row:
 
     def cells(self) -> list[str]:
         """Return the cells of a table."""
-        numbers = [f"{self.ms:.3g}", f"{self.motion:.2f}", f"{self.error:+.1%}"]
+        numbers = [
+            f"{self.ms:.3g}",
+            f"{self.ratio:.2g}",
+            f"{self.motion:.2f}",
+            f"{self.error:+.1%}",
+        ]
         return [
             self.body,
             self.simulator,
@@ -444,6 +451,7 @@ def measure(body: Body, reference: float, seconds: float, names: list[str]) -> l
             row.ms = 1e3 * min(map(np.median, times[row.simulator]))
             row.motion = 1e3 * float(np.mean(motions[row.simulator][-last:]))
             row.error = row.motion / (1e3 * reference) - 1.0
+            row.ratio = row.ms / rows[0].ms
             if not np.isfinite(row.motion):
                 row.note = "diverged"
     return rows
@@ -485,12 +493,13 @@ def show(rows: list[Row], markdown: Path | None) -> None:
     """Print the table, and write it as Markdown."""
     table = Table()
     for number, column in enumerate(COLUMNS):
-        table.add_column(column, justify="right" if 1 < number < 5 else "left")
+        table.add_column(column, justify="right" if 1 < number < 6 else "left")
     for row in rows:
         table.add_row(*row.cells())
     make_console().print(table)
     if markdown is not None:
-        lines = [COLUMNS, ("---", "---", "---:", "---:", "---:", "---"), *(r.cells() for r in rows)]
+        rule = ("---", "---", *["---:"] * 4, "---")
+        lines = [COLUMNS, rule, *(row.cells() for row in rows)]
         markdown.write_text("".join(f"| {' | '.join(line)} |\n" for line in lines))
 
 

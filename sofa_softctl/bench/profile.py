@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base.processes import interrupted_after
+from sofa_softctl.bench.speed import python_share
 from sofa_softctl.scene.session.session import Session
 
 
@@ -32,6 +33,8 @@ class Profile:
     """Mean time of each phase [ms]."""
     first_step_s: float
     """Time of the first step, with compilation [s]."""
+    python_share: float | None = None
+    """Part of a step's wall time outside of compiled kernels [-]; None in SOFA."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-serialisable dict."""
@@ -72,4 +75,5 @@ def profile(session: Session, steps: int, warm_up: int = 20) -> Profile:
         ms_p95=1e3 * float(np.percentile(seconds, 95)),
         phases=phases,
         first_step_s=first,
+        python_share=python_share(session) if session.backend.name == "embedded" else None,
     )

@@ -64,6 +64,7 @@ def measure_cases(
     steps: int,
     seconds: float,
     with_sofa: bool,
+    cpu: bool = False,
     prepare: Callable[[], None] | None = None,
 ) -> Iterator[CaseResult]:
     """Measure cases one after another; see `measure`.
@@ -73,7 +74,9 @@ def measure_cases(
     slow = set()
     for case in cases:
         in_sofa = with_sofa and case.series not in slow
-        speed = measure(case, steps=steps, seconds=seconds, with_sofa=in_sofa, prepare=prepare)
+        speed = measure(
+            case, steps=steps, seconds=seconds, with_sofa=in_sofa, cpu=cpu, prepare=prepare
+        )
         if speed.sofa is not None and speed.sofa.ms_median > SOFA_STEP_MAX and case.size:
             slow.add(case.series)
         yield speed

@@ -58,7 +58,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Timing:
-    """Wall times and memory of one backend."""
+    """Times, by the clock of the run, and memory of one backend."""
 
     backend: str
     """Description of the backend."""
@@ -71,7 +71,7 @@ class Timing:
     ms_max: float
     """Largest time of a step [ms]."""
     phases: dict[str, float]
-    """Mean time of each phase [ms]."""
+    """Mean wall time of each phase [ms]."""
     memory_mb: float
     """Growth of the process's largest memory by the scene and its steps [MB]."""
 
@@ -145,6 +145,7 @@ def measure(
     steps: int,
     seconds: float,
     with_sofa: bool = False,
+    cpu: bool = False,
     prepare: Callable[[], None] | None = None,
 ) -> CaseResult:
     """Measure a case; errors of the scene become its `note`.
@@ -154,6 +155,7 @@ def measure(
         steps: Largest number of measured steps.
         seconds: Time after which no further turn starts, once `STEPS_MIN` steps are measured [s].
         with_sofa: Run it in SOFA, too.
+        cpu: Count processor time of all threads instead of wall time; phases stay wall times.
         prepare: Called in each process when its backend is chosen; it must be picklable.
     """
     speed = CaseResult(case.name, case.series, case.size)
@@ -169,7 +171,7 @@ def measure(
             return replace(speed, note=" ".join(notes))
         about = sides["embedded"].about
         try:
-            timings = _time_in_turns(list(sides.values()), steps, seconds)
+            timings = _time_in_turns(list(sides.values()), steps, seconds, cpu)
             return replace(
                 speed,
                 dofs=about["dofs"],
@@ -184,14 +186,16 @@ def measure(
             return replace(speed, dofs=about["dofs"], note=str(error).splitlines()[0])
 
 
-def _time_in_turns(sides: Sequence[BackendProcess], steps: int, seconds: float) -> list[Timing]:
+def _time_in_turns(
+    sides: Sequence[BackendProcess], steps: int, seconds: float, cpu: bool
+) -> list[Timing]:
     """Return the times of both sides, whose steps alternate in turns."""
-    first = [side.call(_time_steps, 1)[0] for side in sides]
+    first = [side.call(_time_steps, 1, False)[0] for side in sides]
     turn = max(1, min(TURN_STEPS, int(TURN_SECONDS / first[0])))
     start = perf_counter()
     for _ in range(WARM_UP_STEPS // TURN_STEPS):
         for side in sides:
-            side.call(_time_steps, turn)
+            side.call(_time_steps, turn, False)
         if perf_counter() - start > 0.25 * seconds:
             break
     before = [side.phases() for side in sides]
@@ -200,14 +204,14 @@ def _time_in_turns(sides: Sequence[BackendProcess], steps: int, seconds: float) 
     while len(times[0]) < steps:
         count = min(turn, steps - len(times[0]))
         for side, measured in zip(sides, times, strict=True):
-            measured += side.call(_time_steps, count)
+            measured += side.call(_time_steps, count, cpu)
         if perf_counter() - start > seconds and len(times[0]) >= STEPS_MIN:
             break
     return [_timing(*parts) for parts in zip(sides, times, before, strict=True)]
 
 
-def _time_steps(session: Session, count: int) -> list[float]:
-    return list(time_steps(session, count))
+def _time_steps(session: Session, count: int, cpu: bool) -> list[float]:
+    return list(time_steps(session, count, cpu))
 
 
 def _timing(side: BackendProcess, times: list[float], before: dict[str, float]) -> Timing:

@@ -121,6 +121,10 @@ Seconds = Annotated[
     float, typer.Option(help="Time of a case in s, after which no more steps start.", min=0.1)
 ]
 NoSofa = Annotated[bool, typer.Option("--no-sofa", help="Leave SOFA out where it is installed.")]
+Cpu = Annotated[
+    bool,
+    typer.Option("--cpu", help="Count processor time, not wall time: for a busy machine."),
+]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="FILE.json", help="File of the results.")
 ]
@@ -144,6 +148,7 @@ def measure_scaling(
     steps: Steps = 100,
     seconds: Seconds = 6.0,
     no_sofa: NoSofa = False,
+    cpu: Cpu = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Plot of times and exponents.")
     ] = None,
@@ -163,7 +168,7 @@ def measure_scaling(
 
     check_outputs(plot=plot, out=out, table=table)
     cases = scaling_cases(Limits(max_dofs, max_rows, max_contacts))
-    results = _measure(cases, steps or 100, seconds, not no_sofa, out, table, quiet, as_json)
+    results = _measure(cases, steps or 100, seconds, not no_sofa, cpu, out, table, quiet, as_json)
     if plot is not None:
         from sofa_softctl.view.plots.scaling import save_scaling_plot
 
@@ -184,6 +189,7 @@ def scenes(
     steps: Steps = 200,
     seconds: Seconds = 10.0,
     no_sofa: NoSofa = False,
+    cpu: Cpu = False,
     out: Out = None,
     table: TableFile = None,
     plugin: Plugin = None,
@@ -202,7 +208,7 @@ def scenes(
     cases = [Case(file.stem if files.count(file) == 1 else str(file), file) for file in files]
     prepare_scene = partial(prepare, plugin, strict)
     results = _measure(
-        cases, steps or 200, seconds, not no_sofa, out, table, quiet, as_json, prepare_scene
+        cases, steps or 200, seconds, not no_sofa, cpu, out, table, quiet, as_json, prepare_scene
     )
     exit_if_stopped(len(results.speeds), len(cases), "scenes")
     if any(speed.embedded is None for speed in results.speeds):
@@ -226,6 +232,7 @@ def _measure(
     steps: int,
     seconds: float,
     with_sofa: bool,
+    cpu: bool,
     out: Path | None,
     table: Path | None,
     quiet: bool,
@@ -241,9 +248,9 @@ def _measure(
     from sofa_softctl.view.terminal.run import Terminal
 
     in_sofa = with_sofa and find_installation() is not None
-    results = Results(describe_machine(), [])
+    results = Results(describe_machine(cpu), [])
     measured = measure_cases(
-        cases, steps=steps, seconds=seconds, with_sofa=in_sofa, prepare=prepare_scene
+        cases, steps=steps, seconds=seconds, with_sofa=in_sofa, cpu=cpu, prepare=prepare_scene
     )
     with Terminal(quiet=quiet or as_json).bar("Measuring", len(cases)) as advance:
         try:

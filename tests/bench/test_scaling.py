@@ -73,3 +73,49 @@ def test_exponents_of_power_laws_are_found():
     assert (found[0].size_min, found[0].size_max) == (4557, 30927)
     assert found[1].exponent == pytest.approx(1.2, abs=1e-9)
     assert slopes(measured[:2]) == []
+
+
+MEMORY = """
+import ctypes, sys
+from sofa_softctl.bench import beam
+from sofa_softctl.scene.session.session import Session
+
+def resident():
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # what was freed is not the scene's
+    return int(next(l for l in open("/proc/self/status") if "VmRSS" in l).split()[1]) / 1024
+
+first = Session(beam.__file__, parameters={"cells": 4})
+first.step(3)
+before = resident()
+session = Session(beam.__file__, parameters={"cells": 8})
+session.step(3)
+solver = session.root.getChild("beam").getObject("ldl")
+print(resident() - before - solver._factor._factor.nbytes / 2**20, session.dof_count())
+"""
+GROWTH = """
+import sys, tempfile
+from pathlib import Path
+import numpy as np
+from sofa_softctl.bench import beam
+from sofa_softctl.scene.session.session import Session
+
+session = Session(beam.__file__, parameters={"cells": 1, "contacts": 2})
+sizes = []
+with tempfile.TemporaryDirectory() as folder, session.recording(Path(folder) / "run.mcap"):
+    for _ in range(20):
+        session.step(500)
+        sizes.append(int(next(l for l in open("/proc/self/status") if "VmRSS" in l).split()[1]))
+print(np.polyfit(500.0 * np.arange(10), sizes[10:], 1)[0])
+"""
+
+
+@pytest.mark.processes
+def test_a_degree_of_freedom_takes_2_kb_beside_the_factor(fresh):
+    memory, dofs = map(float, fresh(MEMORY).stdout.split())
+    assert memory * 2**20 < 2048 * dofs
+
+
+@pytest.mark.soak
+def test_memory_does_not_grow_with_steps_that_are_recorded(fresh):
+    """Less than 5 bytes a step: the index of the recording, and pages that come late."""
+    assert 1024 * float(fresh(GROWTH).stdout) < 5.0

@@ -54,12 +54,12 @@ def test_simulators_that_are_missing_or_cannot_have_a_reason(monkeypatch):
     monkeypatch.setitem(sys.modules, "elastica", sys.modules[__name__])
     rows = peers.measure(body, 1.0, 0.0, names)
     assert [row.note for row in rows] == ["not installed: mujoco", "not possible: rods only"]
-    assert rows[0].cells()[2:5] == ["", "", ""]
+    assert rows[0].cells()[2:6] == [""] * 4
 
 
 def test_the_table_is_written_as_markdown(tmp_path, capsys):
     rows = [peers.Row("beam", "reference", motion=12.25, error=0.0)]
     peers.show(rows, tmp_path / "peers.md")
     text = (tmp_path / "peers.md").read_text()
-    assert text.splitlines()[2] == "| beam | reference |  | 12.25 | +0.0% |  |"
+    assert text.splitlines()[2] == "| beam | reference |  |  | 12.25 | +0.0% |  |"
     assert "12.25" in capsys.readouterr().out

@@ -62,8 +62,14 @@ def test_scenes_of_the_folder_are_measured_and_compared(softctl, folder):
 @pytest.mark.processes
 def test_a_scene_that_fails_ends_with_its_reason(softctl, folder):
     (folder / "bad.py").write_text("def createScene(root):\n    raise ValueError('no mesh')\n")
-    status, out, _ = softctl(*"bench scenes bad.py scenes/fall.py --no-sofa --steps 5".split())
-    assert status == 1 and "bad: Backend 'embedded': ValueError: no mesh" in out
+    status, out, _ = softctl(
+        *"bench scenes bad.py scenes/fall.py --no-sofa --steps 5 --cpu".split()
+    )
+    assert (
+        status == 1
+        and "processor time" in out
+        and "bad: Backend 'embedded': ValueError: no mesh" in out
+    )
 
 
 def test_wrong_command_lines_are_refused_before_the_work(softctl, folder):

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 def show_profile(profile: Any) -> None:
     """Print a benchmark."""
+    share = profile.python_share
+    python = "" if share is None else f" Outside of compiled kernels: {share:.0%} of a step."
     table = Table(
         title=f"{profile.scene}: {profile.dofs} degrees of freedom, {profile.steps} steps on the "
         f"{profile.backend}",
         caption=f"Median {profile.ms_per_step:.3f} ms a step, 95 % within {profile.ms_p95:.3f} ms; "
-        f"the first one {profile.first_step_s:.2f} s.",
+        f"the first one {profile.first_step_s:.2f} s.{python}",
     )
     table.add_column("phase")
     table.add_column("ms a step", justify="right")
@@ -190,7 +192,7 @@ def describe_machine_line(machine: dict[str, Any]) -> str:
     return (
         f"{machine['cpu']}, {machine['cores']} cores; {machine['blas']} for "
         f"{machine['blas_kernels']}, matrix products {one:.0f} GFLOP/s on one core, {several:.0f} "
-        f"on {machine['blas_threads']} threads; {packages}"
+        f"on {machine['blas_threads']} threads; {packages}; {machine['clock']} time"
     )
 
 
