@@ -68,7 +68,7 @@ class RunMeasures:
         self.goals: list[np.ndarray] = []
         """Their goals."""
         self.qp_ms: list[float] = []
-        """CPU time of each step's QPs, after `WARM_UP` [ms]."""
+        """Time of each step's QPs, after `WARM_UP` [ms]."""
         self.step_ms: list[float] = []
         """CPU time of each whole step, after `WARM_UP` [ms]."""
         self._touched = False
@@ -79,7 +79,8 @@ class RunMeasures:
         self.session.step()
         if self.session.step_count > WARM_UP:
             self.step_ms.append(1e3 * (process_time() - start))
-            self.qp_ms.append(1e3 * self.controller.solve_cpu)
+            solution = self.controller.solution
+            self.qp_ms.append(1e3 * (solution.build_time + solution.solve_time))
         self.solutions.append(self.controller.solution)
         self._touched = self._touched or self._touches()
         if self.session.time > self.begin:

@@ -27,7 +27,11 @@ def njit(function: Kernel) -> Kernel: ...
 
 @overload
 def njit(
-    *, fastmath: bool = False, separate: bool = False, inner: bool = False
+    *,
+    fastmath: bool = False,
+    separate: bool = False,
+    inner: bool = False,
+    nogil: bool = False,
 ) -> Callable[[Kernel], Kernel]: ...
 
 
@@ -37,6 +41,7 @@ def njit(
     fastmath: bool = False,
     separate: bool = False,
     inner: bool = False,
+    nogil: bool = False,
 ) -> Kernel | Callable[[Kernel], Kernel]:
     """Compile a function with numba; division by zero gives inf or NaN, as in NumPy.
 
@@ -50,9 +55,12 @@ def njit(
             kernels that are large compared with the cost of a call, about 0.1 us.
         inner: Leave out the entry from Python, which is large for arguments with many arrays: only
             kernels may call it.
+        nogil: Let other threads of Python run meanwhile, for kernels that several threads call.
     """
     if function is None:
-        return functools.partial(njit, fastmath=fastmath, separate=separate, inner=inner)
+        return functools.partial(
+            njit, fastmath=fastmath, separate=separate, inner=inner, nogil=nogil
+        )
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     options = {
@@ -61,6 +69,7 @@ def njit(
         "boundscheck": False,
         "no_cfunc_wrapper": True,
         "no_cpython_wrapper": inner,
+        "nogil": nogil,
         "fastmath": RELAXED if fastmath else False,
     }
     kernel: Any = (InnerKernel if inner else CachedKernel)(function, targetoptions=options)

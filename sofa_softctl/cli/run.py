@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile
     from sofa_softctl.scene.session.run import RunSummary
     from sofa_softctl.scene.session.session import Session
+    from sofa_softctl.view.terminal.run import Terminal
 
 DEFAULT_DURATION = 2.0
 """Simulated time of a run if neither the user nor the scene says (DURATION in the scene) [time]."""
@@ -88,6 +89,9 @@ def run(
         list[str] | None,
         typer.Option(metavar="t=TIME:KEY", help="Press a key as in a window; may be repeated."),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="First print the plan of a step, without SOFA.")
+    ] = False,
     plugin: Plugin = None,
     strict: Strict = False,
     quiet: Quiet = False,
@@ -129,6 +133,8 @@ def run(
             add = chain_additions(add, adding_bridge(bridge, dry_run))
         silent = quiet or as_json
         session = stack.enter_context(open_session(scene, backend, set_, quiet=silent, add=add))
+        if explain:
+            _show_plan(session, show)
         if not key and (hint := unpressed_keys(session)):
             show.console.print(hint, soft_wrap=True)
         if "sofa_softctl.bridge.controller" in sys.modules:  # the scene may have a bridge
@@ -169,6 +175,16 @@ def run(
         raise typer.Exit(ExitStatus.of_stop(summary.stopped_by))
     if summary.verdict is not None:
         raise typer.Exit(summary.verdict.exit_status)
+
+
+def _show_plan(session: Session, show: Terminal) -> None:
+    """Print the actions of a step, in their order."""
+    if session.backend.name != "embedded":
+        raise UsageError("--explain is for the embedded runtime: add --backend embedded.")
+    from sofa_softctl.runtime.simulation.step_plan import plan_step
+    from sofa_softctl.view.terminal.bench import show_plan
+
+    show_plan(plan_step(session.root), show.console)
 
 
 def _with_mesh_estimates(summary: RunSummary, session: Session) -> RunSummary:

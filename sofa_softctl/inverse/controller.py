@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from sofa_softctl.inverse.options import (
 from sofa_softctl.inverse.preparation import prepare
 from sofa_softctl.inverse.rows.actuators import Actuators
 from sofa_softctl.inverse.rows.control_rows import ControlRows
-from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.inverse.summary import InverseSummary, summarise
 from sofa_softctl.qpcc.problem.contacts import Law
 from sofa_softctl.qpcc.problem.modes import SearchOptions
@@ -47,6 +45,7 @@ from sofa_softctl.scene.graph.nodes import body_size
 if TYPE_CHECKING:
     from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
     from sofa_softctl.inverse.rows.contact_rows import ContactRows
+    from sofa_softctl.inverse.rows.grasp import Grasp
 
 Numbers = float | Sequence[float] | np.ndarray
 """One number for all actuators, or one number each."""
@@ -181,7 +180,7 @@ class InverseController(SceneController):
         self.search = SearchOptions()
         if search is not None:
             self.search = options.instance(self, "search", search, SearchOptions)
-        self.grasps = options.instances(self, "grasps", grasps, Grasp)
+        self.grasps: Any = () if grasps == () else self._checked_grasps(grasps)
         self.goal_tolerance: Any = goal_tolerance
         self.judges_all = np.ndim(np.asarray(goal_tolerance)) > 0  # a tolerance for each effector
         if goal_tolerance is not None:
@@ -218,6 +217,11 @@ class InverseController(SceneController):
         count = len(self.effectors)
         return options.numbers(self, name, value, count, "effector", options.POSITIVE)
 
+    def _checked_grasps(self, grasps: Any) -> Any:
+        from sofa_softctl.inverse.rows.grasp import Grasp
+
+        return options.instances(self, "grasps", grasps, Grasp)
+
     def _measured_displacements(self, measured: Any, lead: Any) -> MeasuredDisplacements | None:
         """Return the aspect of a real robot's motors, if their displacements are measured."""
         if (measured is None) != (lead is None):
@@ -233,7 +237,6 @@ class InverseController(SceneController):
     def _reset_state(self) -> None:
         self.solution: InverseSolution | None = None
         self.problem: InverseProblem | None = None
-        self.solve_cpu = 0.0  # CPU time of the last solve [s]: a busy machine does not change it
         self.last_time = -math.inf
         self.failed = False
         self.warned_of_other_rows = False
@@ -343,6 +346,12 @@ class InverseController(SceneController):
         """Path of each effector's node, for messages."""
         return [rows[0].getContext().getPathName() for rows in self.effectors]
 
+    def onSimulationInitDoneEvent(self, event: Any) -> None:
+        """Load compiled code, so that the first step does not wait for it."""
+        del event
+        if self.contacts != "forward":
+            prepare(contacts=may_touch(self.root))
+
     @pauses_on_error
     def onAnimateBeginEvent(self, event: Any) -> None:
         """Find the targets of the effectors at the end of the step."""
@@ -383,7 +392,6 @@ class InverseController(SceneController):
         problem = self.build(rows, other_rows, contacts)
         self.keep(problem=problem)
         previous = self.solution
-        start = process_time()
         solution = solve(
             problem,
             solver=self.solver,
@@ -391,14 +399,13 @@ class InverseController(SceneController):
             held=self.driven.held_effort(previous.effort) if previous is not None else None,
             search=self.search,
         )
-        self.keep(solve_cpu=process_time() - start)
         self.rows.apply(rows, solution.effort)
         if contacts is not None:
             contacts.apply(solution.contact_force, self.rows.factor[0])
         if self.warned_of_other_rows:
             self._impose(solution.effort)
         self.keep(solution=solution)
-        outputs.write_solution(self.outputs, solution, previous)
+        outputs.write_solution(self, solution, previous)
         normal, slide = outputs.write_contacts(self.outputs, solution, contacts)
         time = self.time.value
         step = SolvedStep(
@@ -459,7 +466,7 @@ class InverseController(SceneController):
     def onAnimateEndEvent(self, event: Any) -> None:
         """Write the effectors' positions and errors."""
         del event
-        outputs.write_effectors(self.outputs, self.rows.tip(), self.wanted, self.weighted_axes)
+        outputs.write_effectors(self, self.rows.tip(), self.wanted, self.weighted_axes)
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""

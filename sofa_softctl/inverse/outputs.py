@@ -89,17 +89,18 @@ def reset_data(outputs: dict[str, Any]) -> None:
 
 
 def write_solution(
-    outputs: dict[str, Any], solution: InverseSolution, before: InverseSolution | None
+    controller: Any, solution: InverseSolution, before: InverseSolution | None
 ) -> None:
     """Write the numbers of a solution, except for its contacts.
 
     Args:
-        outputs: The Data by name.
+        controller: The controller that has the Data.
         solution: Solution of the step.
         before: Solution of the step before.
     """
-    outputs["effort"].value = solution.effort
-    outputs["displacement"].value = solution.displacement
+    controller.write_output("effort", solution.effort)
+    controller.write_output("displacement", solution.displacement)
+    outputs = controller.outputs
     if before is None or before.status is not solution.status:
         outputs["status"].value = solution.status.name
     if solution.modes or (before is not None and before.modes):
@@ -135,19 +136,17 @@ def write_contacts(
     return normal, slide
 
 
-def write_effectors(
-    outputs: dict[str, Any], tip: np.ndarray, goal: np.ndarray, counts: np.ndarray
-) -> None:
+def write_effectors(controller: Any, tip: np.ndarray, goal: np.ndarray, counts: np.ndarray) -> None:
     """Write positions and errors.
 
     Args:
-        outputs: The Data by name.
+        controller: The controller that has the Data.
         tip: Position of each effector [length], shape (n_e, 3).
         goal: Goal of each effector [length], shape (n_e, 3).
         counts: Axes that count, which are those with a weight, shape (n_e, 3).
     """
-    outputs["tip"].value = tip
-    outputs["error"].value = np.linalg.norm((tip - goal) * counts, axis=1)
+    controller.write_output("tip", tip)
+    controller.write_output("error", np.sqrt((((tip - goal) * counts) ** 2).sum(axis=1)))
 
 
 def markers(outputs: dict[str, Any]) -> Markers:

@@ -12,6 +12,9 @@ full if the limit is met, which then becomes active; it is partial if an active 
 reaches zero first, and that limit leaves. Each step is O(n^2): J and R are updated by Givens
 rotations. If z = 0 and no multiplier falls, the limits contradict each other.
 
+J is stored transposed: its columns, which are rotated and summed up, lie together in memory, and
+every inner loop is a vector operation.
+
 Warm starts: the state of an optimum is continued after limits have become narrower.
 
 Source: Goldfarb and Idnani 1983, "A numerically stable dual method for solving strictly convex
@@ -42,7 +45,7 @@ class ActiveSet(NamedTuple):
     x: np.ndarray
     """Optimum, shape (n,)."""
     J: np.ndarray
-    """L^-T Q, with L L^T the Hessian, and Q R the active limits' normals by L^-1, (n, n)."""
+    """(L^-T Q)^T, with L L^T the Hessian, and Q R the active limits' normals by L^-1, (n, n)."""
     R: np.ndarray
     """Upper triangle, shape (n, n)."""
     active: np.ndarray
@@ -55,31 +58,32 @@ class ActiveSet(NamedTuple):
     """Number of active limits, shape (1,)."""
 
 
-@njit(inner=True, separate=True)
+@njit(inner=True, separate=True, fastmath=True)
 def unconstrained_optimum(L: np.ndarray, g: np.ndarray) -> ActiveSet:
     """Return the optimum of 1/2 x^T L L^T x + g^T x without limits."""
     n = len(g)
     J, x = np.zeros((n, n)), np.zeros(n)
-    for j in range(n):
-        J[j, j] = 1.0 / L[j, j]
-        for i in range(j - 1, -1, -1):
-            value = 0.0
-            for l in range(i + 1, j + 1):
-                value += L[l, i] * J[l, j]
-            J[i, j] = -value / L[i, i]
+    for j in range(n):  # J = L^-1, row by row
+        J[j, j] = 1.0
+        for l in range(j):
+            factor = L[j, l]
+            for i in range(l + 1):
+                J[j, i] -= factor * J[l, i]
+        for i in range(j + 1):
+            J[j, i] /= L[j, j]
     for j in range(n):
         value = 0.0
         for i in range(j + 1):
-            value += J[i, j] * g[i]
+            value += J[j, i] * g[i]
         for i in range(j + 1):
-            x[i] -= J[i, j] * value
+            x[i] -= J[j, i] * value
     return ActiveSet(
         x, J, np.zeros((n, n)), np.empty(n, np.int64), np.empty(n), np.zeros(n),
         np.zeros(1, np.int64),
     )  # fmt: skip
 
 
-@njit(inner=True, separate=True)
+@njit(inner=True, separate=True, fastmath=True)
 def dual_active_set(
     a: ActiveSet, G: np.ndarray, low: np.ndarray, high: np.ndarray, doubt: float
 ) -> int:
@@ -131,19 +135,18 @@ def dual_active_set(
             for j in range(n):
                 value = 0.0
                 if p < n:
-                    value = J[p, j]
+                    value = J[j, p]
                 else:
                     for i in range(n):
-                        value += J[i, j] * G[p - n, i]
+                        value += J[j, i] * G[p - n, i]
                 d[j] = s * value
                 total += d[j] * d[j]
                 if j >= q:
                     free += d[j] * d[j]
-            for i in range(n):
-                value = 0.0
-                for j in range(q, n):
-                    value += J[i, j] * d[j]
-                z[i] = value
+            z[:] = 0.0
+            for j in range(q, n):
+                for i in range(n):
+                    z[i] += J[j, i] * d[j]
             for i in range(q - 1, -1, -1):
                 value = d[i]
                 for j in range(i + 1, q):
@@ -185,7 +188,7 @@ def dual_active_set(
     return FAILED
 
 
-@njit(inner=True)
+@njit(inner=True, fastmath=True)
 def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
     """Append a column to R, from d = J^T normal."""
     n = len(J)
@@ -197,13 +200,13 @@ def _activate(J: np.ndarray, R: np.ndarray, d: np.ndarray, q: int) -> None:
         c, t = a / h, b / h
         d[j - 1], d[j] = h, 0.0
         for i in range(n):
-            u, v = J[i, j - 1], J[i, j]
-            J[i, j - 1], J[i, j] = c * u + t * v, c * v - t * u
+            u, v = J[j - 1, i], J[j, i]
+            J[j - 1, i], J[j, i] = c * u + t * v, c * v - t * u
     for i in range(q + 1):
         R[i, q] = d[i]
 
 
-@njit(inner=True)
+@njit(inner=True, fastmath=True)
 def _let_go(J: np.ndarray, R: np.ndarray, leaves: int, q: int) -> None:
     """Remove a column of R; q remain."""
     n = len(J)
@@ -220,5 +223,5 @@ def _let_go(J: np.ndarray, R: np.ndarray, leaves: int, q: int) -> None:
             u, v = R[j, l], R[j + 1, l]
             R[j, l], R[j + 1, l] = c * u + t * v, c * v - t * u
         for i in range(n):
-            u, v = J[i, j], J[i, j + 1]
-            J[i, j], J[i, j + 1] = c * u + t * v, c * v - t * u
+            u, v = J[j, i], J[j + 1, i]
+            J[j, i], J[j + 1, i] = c * u + t * v, c * v - t * u

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.base.jit import njit
+
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
@@ -105,6 +107,8 @@ def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
     n = len(qp.g)
     if x.shape != (n,) or y.shape != qp.lower.shape:
         return math.inf
+    if isinstance(qp, QP):
+        return _dense_residual(qp.H, qp.g, qp.A, qp.lower, qp.upper, x, y)
     if not math.isfinite(np.vdot(x, x) + np.vdot(y, y)):
         return math.inf
     v = np.concatenate((x, qp.A @ x))
@@ -112,3 +116,43 @@ def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
     limits = v - np.minimum(np.maximum(v + y, qp.lower), qp.upper)
     largest = max(np.abs(stationarity).max(), np.abs(limits).max())
     return float(largest / max(1.0, np.abs(x).max(), np.abs(y).max()))
+
+
+@njit
+def _dense_residual(
+    H: np.ndarray,
+    g: np.ndarray,
+    A: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    x: np.ndarray,
+    y: np.ndarray,
+) -> float:
+    """Return `kkt_residual` of a dense QP; arguments as there, of shapes that fit."""
+    n, m = len(g), len(A)
+    largest, size, squares = 0.0, 1.0, 0.0
+    for i in range(n):
+        squares += x[i] * x[i]
+        total = g[i] + y[i]
+        for j in range(n):
+            total += H[i, j] * x[j]
+        for k in range(m):
+            total += y[n + k] * A[k, i]
+        largest = max(largest, abs(total))
+        size = max(size, abs(x[i]))
+        if not np.isfinite(total):
+            return np.inf
+    for k in range(n + m):
+        squares += y[k] * y[k]
+        value = 0.0
+        if k < n:
+            value = x[k]
+        else:
+            for j in range(n):
+                value += A[k - n, j] * x[j]
+        excess = abs(value - min(max(value + y[k], lower[k]), upper[k]))
+        if not np.isfinite(excess):
+            return np.inf
+        largest = max(largest, excess)
+        size = max(size, abs(y[k]))
+    return largest / size if np.isfinite(squares) else np.inf

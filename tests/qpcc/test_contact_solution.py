@@ -356,8 +356,9 @@ def test_an_objective_that_rose_little_by_little_is_searched_for_again():
         if best.status is not Status.SOLVED or elsewhere.status is not Status.SOLVED:
             continue
         risen = elsewhere.warm._replace(objective=1e3, usual=1e3)
-        poor = solve(p, warm=risen)
-        found = solve(p, warm=risen._replace(usual=0.35 * best.objective))
+        options = SearchOptions(step_nodes=400)
+        poor = solve(p, warm=risen, search=options)
+        found = solve(p, warm=risen._replace(usual=0.35 * best.objective), search=options)
         assert found.objective <= poor.objective * (1.0 + 1e-6) + 1e-12
         if poor.objective > 1.05 * best.objective + 1e-9:
             assert found.objective < poor.objective

@@ -217,10 +217,12 @@ class LookAheadRunner(StepAspect):
     @override
     def begin(self) -> None:
         self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
+        if self.options is None:
+            return
         gained = self._error_decrease()
         if self.controller.solution is not None:
             self.tip = self.controller.outputs["tip"].value.copy()
-        if self.options is None or self.committed_for > 0 or not self._has_stalled(gained):
+        if self.committed_for > 0 or not self._has_stalled(gained):
             return
         from sofa_softctl.scene.copies.rollout import copy_of
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
-from sofa_softctl.inverse.rows.grasp import Grasp, is_inside
 from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.scene.control.contacts import is_inside
+
+if TYPE_CHECKING:
+    from sofa_softctl.inverse.rows.grasp import Grasp
 
 
 class GraspedObjects(StepAspect):

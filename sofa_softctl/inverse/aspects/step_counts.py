@@ -42,7 +42,7 @@ class StepCounts(StepAspect):
         for limit in solution.active:
             self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
         if solution.modes:
-            self.searches.append((solution.gap, solution.converged))
+            self.searches.append((solution.gap, solution.converged or solution.goes_on))
 
     @override
     def snapshot(self) -> Any:

@@ -145,7 +145,7 @@ class Goals(StepAspect):
 
     def show(self, goal: np.ndarray) -> None:
         """Write the goals of a step to the Data."""
-        self._data.value = goal
+        self._controller.write_output("goal", goal)
         self.ignore_changes()
 
     @property

@@ -83,8 +83,9 @@ class Actuators:
         a number or shape (n_a,) each."""
         self.is_change = np.array([kind is None for kind in self.kinds])
         """True for efforts that are changes in one step, as of a Young's modulus, shape (n_a,)."""
-        self._initial = [None if k is None else np.array(c.value.value) for c, k in self._pairs()]
-        self._last: list[Any] = [0 if value is None else value for value in self._initial]
+        self._values = [None if kind is None else c.findData("value") for c, kind in self._pairs()]
+        self._initial = [() if data is None else tuple(data.value) for data in self._values]
+        self._last = self._initial
         self._step = -1.0
         self._reported: list[Any] = []
         self._data = {
@@ -98,15 +99,14 @@ class Actuators:
         Args:
             step: Number of the step, as time by dt: a snapshot that returns sets values, too.
         """
-        values = [
-            np.array(component.value.value if kind else 0) for component, kind in self._pairs()
-        ]
-        new = [
-            component
-            for component, value, previous in zip(self.components, values, self._last, strict=False)
-            if not np.array_equal(value, previous) and component not in self._reported
-        ]
-        new = new if abs(step - self._step - 1.0) < 0.01 else []
+        values = [() if data is None else tuple(data.value) for data in self._values]
+        new = []
+        if values != self._last and abs(step - self._step - 1.0) < 0.01:
+            new = [
+                component
+                for component, value, last in zip(self.components, values, self._last, strict=False)
+                if value != last and component not in self._reported
+            ]
         self._last, self._step = values, step
         self._reported += new
         return new
@@ -169,16 +169,16 @@ class Actuators:
 
     def impose(self, multiplier: np.ndarray) -> None:
         """Set the multipliers that the forward solver imposes, shape (n_a,)."""
-        for (component, kind), value in zip(self._pairs(), multiplier, strict=True):
-            if kind is not None:
-                component.value.value = [value]
+        for data, value in zip(self._values, multiplier, strict=True):
+            if data is not None:
+                data.value = [value]
         self._last = []
 
     def release(self) -> None:
         """Restore the values of the scene."""
-        for component, value in zip(self.components, self._initial, strict=True):
-            if value is not None:
-                component.value.value = value
+        for data, value in zip(self._values, self._initial, strict=True):
+            if data is not None:
+                data.value = value
         self._last = []
 
 

@@ -81,15 +81,15 @@ class ContactRows:
 
     def frames(self) -> np.ndarray:
         """Direction of each row in space, shape (n_r, 3): normal, and SOFA's tangents."""
-        directions = []
-        for contact in self.contacts:
-            n = contact.normal
-            directions.append(n)
-            if len(contact.rows) == 3:
-                s = np.cross(n, n[[2, 0, 1]])
-                s /= np.linalg.norm(s)
-                directions += [-np.cross(n, s), s]
-        return np.array(directions).reshape(-1, 3)
+        directions = np.empty((len(self.rows), 3))
+        normals = np.array([contact.normal for contact in self.contacts]).reshape(-1, 3)
+        directions[self.starts[:-1]] = normals
+        has_friction = np.diff(self.starts) == 3
+        n, first = normals[has_friction], self.starts[:-1][has_friction]
+        second = np.cross(n, n[:, [2, 0, 1]])
+        second /= np.sqrt((second * second).sum(axis=1, keepdims=True))
+        directions[first + 1], directions[first + 2] = -np.cross(n, second), second
+        return directions
 
     def as_vectors(self, values: np.ndarray) -> np.ndarray:
         """Return values of the rows, such as forces, as a vector per contact, shape (n_c, 3)."""

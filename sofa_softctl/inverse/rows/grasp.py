@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.control.contacts import is_inside
 
 
 @dataclass
@@ -118,8 +119,3 @@ class Grasp:
         """Restore a `snapshot`."""
         vars(self).update(snapshot)
         self._sums = list(snapshot["_sums"])
-
-
-def is_inside(body: str, path: str) -> bool:
-    """Return True if a path is the body's own or inside its node."""
-    return path == body or path.startswith(f"{body}/")

@@ -66,7 +66,7 @@ def _contact(
         new[2] *= limit / size
 
 
-@njit
+@njit(fastmath=True)
 def contact_gauss_seidel(
     W: np.ndarray,
     delta: np.ndarray,

@@ -203,9 +203,9 @@ HELD_COMPLIANCE = 1e-6
 """Compliance of held contacts relative to their own [-]: contacts whose forces are not unique,
 as of a rigid body on many points, share them evenly."""
 
-GAUSS_SEIDEL_WORK_MAX = 1e8
-"""Maximum number of multiplications of Gauss-Seidel, a tenth of a second. Nearly dependent
-contacts, as if there are many on a few nodes, take 1e5 sweeps."""
+GAUSS_SEIDEL_WORK_MAX = 1e7
+"""Maximum number of multiplications of Gauss-Seidel, some milliseconds. Nearly dependent contacts,
+as if there are many on a few nodes, take 1e5 sweeps, of which this leaves 1e4 for 10 contacts."""
 
 
 def contact_forces(

@@ -179,12 +179,14 @@ def final_qp(s: Statement, answer: PieceSolution) -> FinalQP | None:
     )
     if not possible:
         return None
-    rows = piece.rows
-    curvature = piece.H.diagonal()
+    rows, n = piece.rows, len(s.lower)
+    H, g = piece.H.copy(), piece.g.copy()
+    H[n:], H[:, n:], g[n:] = 0.0, 0.0, 0.0  # internal forces move nothing, up to rounding
+    curvature = H.diagonal()
     strongest = curvature.max(initial=0.0) or 1.0
     d = 1.0 / np.sqrt(np.where(curvature > 1e-12 * strongest, curvature, strongest))
     v = variables_at(piece.X, answer.effort, answer.force)
-    unlimited = np.full(len(d) - len(s.lower), np.inf)
+    unlimited = np.full(len(d) - n, np.inf)
     low = np.concatenate((s.lower, -unlimited, rows.low))
     high = np.concatenate((s.upper, unlimited, rows.high))
     value = np.concatenate((v, rows.G @ v))
@@ -202,5 +204,5 @@ def final_qp(s: Statement, answer: PieceSolution) -> FinalQP | None:
     lower, upper = np.minimum(low, value), np.maximum(high, value)  # within rounding: consistent
     A = A[nonzero] / norm[nonzero, None]
     size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
-    qp = QP(d[:, None] * piece.H * d, d * piece.g / size, A, lower / size, upper / size)
+    qp = QP(d[:, None] * H * d, d * g / size, A, lower / size, upper / size)
     return FinalQP(qp, d * size, piece.X, piece.x)

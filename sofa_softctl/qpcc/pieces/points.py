@@ -154,7 +154,8 @@ def _solve_law(
         error = _update_directions(s, kind, direction, balance, motion(s, effort, force), force)
         if error <= 0.01 * LAW * s.size:
             return True
-        if error > 10.0 * best:  # away from it
+        has_stalled = best <= LAW * s.size and error > 0.5 * best  # at rounding
+        if error > 10.0 * best or has_stalled:
             break
         best = min(best, error)
         possible, X, x, _, _ = eliminate(s, kind, direction, balance)

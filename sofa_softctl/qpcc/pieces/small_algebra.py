@@ -7,7 +7,7 @@ import numpy as np
 from sofa_softctl.base.jit import njit
 
 
-@njit(inner=True, separate=True)
+@njit(inner=True, separate=True, fastmath=True)
 def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
     """Overwrite F by E^-1 F, by Gaussian elimination with row pivoting; E is overwritten.
 
@@ -48,7 +48,7 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
     return smallest / largest
 
 
-@njit(inner=True, separate=True)
+@njit(inner=True, separate=True, fastmath=True)
 def solve_dependent(
     E: np.ndarray, F: np.ndarray, small: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,14 +66,14 @@ def solve_dependent(
     Source: Golub and Van Loan, "Matrix Computations", 4th edition, sections 5.4.2 and 5.5.6.
     """
     k, m = F.shape
-    R, G, order = E.copy(), F.copy(), np.arange(k)
+    R, G, order = E.T.copy(), F.T.copy(), np.arange(k)  # transposed: columns lie together
     rank, first = k, 0.0
     for j in range(k):
         best, largest = j, -1.0
         for c in range(j, k):
             square = 0.0
             for i in range(j, k):
-                square += R[i, c] * R[i, c]
+                square += R[c, i] * R[c, i]
             if square > largest:
                 best, largest = c, square
         norm = np.sqrt(largest)
@@ -83,62 +83,68 @@ def solve_dependent(
             break
         order[j], order[best] = order[best], order[j]
         for i in range(k):
-            R[i, j], R[i, best] = R[i, best], R[i, j]
+            R[j, i], R[best, i] = R[best, i], R[j, i]
         _reflect(R, G, j, norm)
     free = k - rank
-    Y, N = np.zeros((k, m)), np.zeros((k, free))
-    for i in range(rank - 1, -1, -1):
-        for l in range(m):
-            value = G[i, l]
-            for c in range(i + 1, rank):
-                value -= R[i, c] * Y[order[c], l]
-            Y[order[i], l] = value / R[i, i]
-        for l in range(free):
-            value = -R[i, rank + l]
-            for c in range(i + 1, rank):
-                value -= R[i, c] * N[order[c], l]
-            N[order[i], l] = value / R[i, i]
-    for l in range(free):
-        N[order[rank + l], l] = 1.0
-        _project_out(N[:, :l], N[:, l])
-        _project_out(N[:, :l], N[:, l])  # again, against rounding
-        N[:, l] /= np.sqrt((N[:, l] * N[:, l]).sum())
+    Y, N = np.zeros((m, k)), np.zeros((free, k))
     for l in range(m):
-        _project_out(N, Y[:, l])
-    return Y, N, G[rank:]
+        _substitute(R, G[l].copy(), rank, order, Y[l])
+    for l in range(free):
+        _substitute(R, -R[rank + l], rank, order, N[l])
+        N[l, order[rank + l]] = 1.0
+        _project_out(N[:l], N[l])
+        _project_out(N[:l], N[l])  # again, against rounding
+        N[l] /= np.sqrt((N[l] * N[l]).sum())
+    for l in range(m):
+        _project_out(N, Y[l])
+    return Y.T.copy(), N.T.copy(), G[:, rank:].T.copy()
 
 
-@njit(inner=True, separate=True)
+@njit(inner=True, fastmath=True)
+def _substitute(R: np.ndarray, g: np.ndarray, rank: int, order: np.ndarray, y: np.ndarray) -> None:
+    """Solve with the leading part of R, stored by columns, for the unknowns in y; g is changed."""
+    for c in range(rank - 1, -1, -1):
+        value = g[c] / R[c, c]
+        y[order[c]] = value
+        for i in range(c):
+            g[i] -= value * R[c, i]
+
+
+@njit(inner=True, separate=True, fastmath=True)
 def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
-    """Zero column j of R below its diagonal by a reflection, also applied to G."""
+    """Zero column j of R below its diagonal by a reflection, also applied to G.
+
+    Both are stored by columns.
+    """
     k = len(R)
-    v = R[j:, j].copy()
+    v = R[j, j:].copy()
     diagonal = -norm if v[0] > 0.0 else norm
     v[0] -= diagonal
     half = 0.5 * (v * v).sum()
     for A, begin in ((R, j + 1), (G, 0)):
-        for c in range(begin, A.shape[1]):
+        for c in range(begin, len(A)):
             along = 0.0
             for i in range(j, k):
-                along += v[i - j] * A[i, c]
+                along += v[i - j] * A[c, i]
+            along /= half
             for i in range(j, k):
-                A[i, c] -= along / half * v[i - j]
+                A[c, i] -= along * v[i - j]
     R[j, j] = diagonal
-    R[j + 1 :, j] = 0.0
+    R[j, j + 1 :] = 0.0
 
 
-@njit(inner=True)
+@njit(inner=True, fastmath=True)
 def _project_out(N: np.ndarray, y: np.ndarray) -> None:
-    """Remove from y, in place, its components along the orthonormal columns of N."""
-    for l in range(N.shape[1]):
+    """Remove from y, in place, its components along the orthonormal rows of N."""
+    for l in range(len(N)):
         along = 0.0
         for i in range(len(y)):
-            along += N[i, l] * y[i]
+            along += N[l, i] * y[i]
         for i in range(len(y)):
-            y[i] -= along * N[i, l]
+            y[i] -= along * N[l, i]
 
 
-@njit(inner=True, separate=True)
+@njit(inner=True, separate=True, fastmath=True)
 def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
     """Lower factor of H; False where a pivot is below `floor`."""
     n = len(H)
@@ -158,7 +164,7 @@ def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
     return True
 
 
-@njit(inner=True)
+@njit(inner=True, fastmath=True)
 def multiply(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B, with a fixed order of sums."""
     n, k = A.shape
@@ -172,7 +178,7 @@ def multiply(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(inner=True)
+@njit(inner=True, fastmath=True)
 def times_vector(A: np.ndarray, x: np.ndarray) -> np.ndarray:
     """A x."""
     out = np.zeros(A.shape[0])

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.qpcc.problem.kernels import is_at_any, limit_ranges
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 Quantity = Literal["effort", "displacement"]
@@ -60,6 +61,25 @@ def limits_of(problem: InverseProblem) -> list[Limit]:
     if p.has("displacement_fixed"):
         limits.append(Limit("displacement", "imposed", p.displacement_fixed, p.displacement_fixed))
     return limits
+
+
+def intersected_limits(problem: InverseProblem) -> IntersectedLimits:
+    """Return the ranges in which all limits of a problem hold."""
+    p = problem
+    return IntersectedLimits(
+        *limit_ranges(
+            p.effort_min,
+            p.effort_max,
+            p.effort_previous,
+            p.effort_rate,
+            p.effort_fixed,
+            p.displacement_min,
+            p.displacement_max,
+            p.displacement_previous,
+            p.displacement_rate,
+            p.displacement_fixed,
+        )
+    )
 
 
 def _rate(quantity: Quantity, previous: np.ndarray, rate: np.ndarray) -> Limit:
@@ -130,6 +150,8 @@ def reached_limits(
     """
     for limit in limits:
         value, margin = values[limit.quantity], margins[limit.quantity]
+        if not is_at_any(value, limit.lower, limit.upper, margin):
+            continue
         at_lower, at_upper, *_ = _TEXTS[limit.kind]
         for end, text, inward in ((limit.lower, at_lower, 1.0), (limit.upper, at_upper, -1.0)):
             if text:

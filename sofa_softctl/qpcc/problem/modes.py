@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, NamedTuple
@@ -115,10 +116,19 @@ class SearchOptions:
     """The same where pivoting finds nothing as good as in the last step; also the maximum number of
     contacts for which relaxations then suggest starts, if contacts may slide. Where they stick, a
     piece is one QP, and relaxations always do."""
-    few_nodes: int = 12
+    few_nodes: int = 6
     """Maximum number of relaxations that it then solves."""
     new_nodes: int = 400
     """The same for at most `few` contacts where the last step had none of them."""
+    step_nodes: int = 24
+    """Maximum number of relaxations in one step, for up to 8 contacts; the work of as many for
+    more. A longer search goes on in the next steps, from where it was. Not in a first step, where
+    there is no answer, before limits are first exceeded, with "exact", and with a budget."""
+    long_nodes: int = 144
+    """The same in one step of a hundred: what holds an object is worth a longer search at once."""
+    step_qps: int = 96
+    """Maximum number of QPs of pieces in one step, for up to 8 contacts; the work of as many for
+    more. Further starts are tried in the next step. Exceptions as for `step_nodes`."""
     confirm_nodes: int = 400
     """Maximum number of relaxations before limits are reported as contradictory."""
     nodes: int = 2000
@@ -140,6 +150,19 @@ class SearchOptions:
                 raise ProblemError(f"{name} must be at least 1, got {getattr(self, name)}.")
 
 
+class OpenSearch(NamedTuple):
+    """Branch and bound that a step leaves to the next one."""
+
+    nodes: Sequence[Mapping[Hashable, tuple[int, np.ndarray]]]
+    """Open nodes, the next one first: identity of each contact that is decided -> kind, sector."""
+    nodes_left: int
+    """Relaxations that remain."""
+    gap: float
+    """Gap at which it ends [-]."""
+    enough: float
+    """Objective at which it ends [displacement^2]."""
+
+
 class ContactWarm(NamedTuple):
     """Warm start of the next step, by the identity of the contacts."""
 
@@ -153,3 +176,13 @@ class ContactWarm(NamedTuple):
     """Objective before it rose, if it did [displacement^2]."""
     idle: int = 0
     """Consecutive steps without motion, though the goal is not near."""
+    skips_starts: bool = False
+    """Whether the next step begins with the starts that relaxations suggest."""
+    pause: int = 0
+    """Steps until a search may take `long_nodes` again."""
+    is_excess: bool = False
+    """Whether the limits had to be exceeded."""
+    open_search: OpenSearch | None = None
+    """Search within the limits that is not complete."""
+    open_excess: OpenSearch | None = None
+    """Search for the least excess of the limits that is not complete."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qpcc.problem.contacts import Contacts
+from sofa_softctl.qpcc.problem.kernels import energy_matrix, has_fault
 
 
 def _every(value: float) -> Any:
@@ -86,20 +87,29 @@ class InverseProblem:
     def __post_init__(self) -> None:
         n_e, n_a = _shape_of_W_ea(self.W_ea)
         values = vars(self)  # the dataclass is frozen, its __dict__ is not: 3 us less a step
+        defaults = _default_arrays(n_e, n_a)
         for name, shape in _shapes(n_e, n_a):
-            values[name] = _read_only(name, values[name], shape)
+            value, default = values[name], _DEFAULTS[name]
+            if value is default or (type(value) is float and value == default):
+                values[name] = defaults[name]
+            else:
+                values[name] = _read_only(name, value, shape)
         values["names"] = _names(self.names, n_a)
         if self.energy_rows is not None:
             values["energy_rows"] = _read_only("energy_rows", self.energy_rows, (n_a,), dtype=bool)
-        _check_numbers(self)
-        _check_compliance(self)
-        _check_limits(self)
+        if has_fault(*(values[name] for name, _ in _shapes(n_e, n_a))):
+            _check_numbers(self)
+            _check_compliance(self)
+            _check_limits(self)
+        if not (math.isfinite(self.energy) and self.energy >= 0.0):
+            raise ProblemError(f"energy must be a number >= 0, got {self.energy}.")
         if self.contacts is not None:
             _check_contacts(self, self.contacts)
 
     def has(self, limit: str) -> bool:
         """Return True if a limit was set, such as "effort_rate"."""
-        return getattr(self, limit) is not _default_limit(_DEFAULTS[limit], (self.n_a,))
+        shape = self.W_ea.shape
+        return getattr(self, limit) is not _default_arrays(*shape)[limit]
 
     def energy_hessian(self, Q: np.ndarray) -> np.ndarray | None:
         """Return the Hessian of the energy term, energy ||Q|| / ||W_E|| W_E, or None without one.
@@ -109,14 +119,11 @@ class InverseProblem:
         """
         if self.energy == 0.0:
             return None
-        W = 0.5 * (self.W_aa + self.W_aa.T)
-        if self.energy_rows is not None:
-            W *= np.outer(self.energy_rows, self.energy_rows)
-        norm = np.abs(W).sum(axis=1).max()
-        if norm <= 1e-14:
-            return None
-        E: np.ndarray = (self.energy * np.abs(Q).sum(axis=1).max() / norm) * W
-        return E
+        counts = self.energy_rows
+        if counts is None:
+            counts = _constant(1.0, (self.n_a,), bool)
+        E, norm = energy_matrix(self.W_aa, counts, Q, self.energy)
+        return None if norm <= 1e-14 else E
 
     @property
     def n_a(self) -> int:
@@ -156,30 +163,25 @@ def _shape_of_W_ea(W_ea: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
+def _default_arrays(n_e: int, n_a: int) -> dict[str, np.ndarray]:
+    """Return the array of each field that has a default: `has` knows limits by these objects."""
+    return {
+        name: _constant(_DEFAULTS[name], shape, float)
+        for name, shape in _shapes(n_e, n_a)
+        if isinstance(_DEFAULTS[name], float)
+    }
+
+
 def _constant(value: float, shape: tuple[int, ...], dtype: type) -> np.ndarray:
     array: np.ndarray = np.full(shape, value, dtype=dtype)
     array.setflags(write=False)
     return array
 
 
-def _default_limit(value: float, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the array of a default limit: the same object for each shape, by which `has` knows."""
-    key = str(value), shape  # NaN is not equal to itself
-    if key not in _UNLIMITED:
-        _UNLIMITED[key] = np.full(shape, value)
-        _UNLIMITED[key].setflags(write=False)
-    return _UNLIMITED[key]
-
-
-_UNLIMITED: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
-
-
 def _read_only(name: str, value: Any, shape: tuple[int, ...], dtype: type = float) -> np.ndarray:
     if isinstance(value, (int, float, np.number)):
-        if dtype is float and not math.isfinite(value):
-            return _default_limit(float(value), shape)
-        return _constant(value, shape, dtype)
+        return _constant(float(value), shape, dtype)
     array: np.ndarray = np.array(value, dtype=dtype)
     if array.shape != shape:
         raise ProblemError(
@@ -228,8 +230,6 @@ def _check_numbers(problem: InverseProblem) -> None:
                 f"{name}{list(index)} is {array[index]}, not a finite number. The simulation has "
                 f"probably diverged: look at the step before, try a smaller dt."
             )
-    if not (math.isfinite(problem.energy) and problem.energy >= 0.0):
-        raise ProblemError(f"energy must be a number >= 0, got {problem.energy}.")
 
 
 def _check_compliance(problem: InverseProblem) -> None:

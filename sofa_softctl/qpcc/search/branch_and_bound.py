@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from time import perf_counter
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
 from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
+from sofa_softctl.qpcc.search.mode_kernels import furthest_contact
 from sofa_softctl.qpcc.search.neighbours import nearest_modes
 from sofa_softctl.qpcc.search.relaxation import Relaxation, RelaxationSolution
 
@@ -31,6 +33,8 @@ class Proof:
     """No answer has a lower objective. inf: there is none."""
     complete: bool
     """Whether the tree was searched completely."""
+    open: Sequence[Modes] = ()
+    """Decisions of the open nodes, the next one first."""
 
 
 def branch(
@@ -43,6 +47,8 @@ def branch(
     enough: float = -math.inf,
     tried: set[bytes] | None = None,
     deadline: float = math.inf,
+    step_nodes: int | None = None,
+    resumed: Sequence[Modes] = (),
 ) -> Proof:
     """Search contact modes by branching on one contact at a time.
 
@@ -61,6 +67,9 @@ def branch(
         enough: Objective at which an answer is good enough.
         tried: Keys of modes that were tried; new ones are added.
         deadline: Reading of `perf_counter` after which it ends [s].
+        step_nodes: Relaxations after which it ends if there is an answer. Default: `nodes`.
+        resumed: Open nodes to go on from, the next one first, in place of the whole problem. They
+            do not cover it, so the bound is that of the whole problem's relaxation.
 
     Source: branch and bound on complementarities as in Bai, Mitchell, Pang 2013, "On convex
         quadratic programs with linear complementarity constraints"; the sectors are ours.
@@ -69,12 +78,22 @@ def branch(
     slides = bool((s.mu > 0.0).any()) and not s.sticking
     tree = _Tree(pieces, relaxation, best, gap if slides else FINITE_MODES_GAP, tried)
     last = relaxation.solved + nodes
-    tree.add(Modes.of(np.full(len(s.starts), OPEN)))
-    while tree.has_open_nodes and relaxation.solved < last and perf_counter() < deadline:
+    pause = last if step_nodes is None else relaxation.solved + step_nodes
+    if resumed:
+        tree.resume(resumed)
+    else:
+        tree.add(Modes.of(np.full(len(s.starts), OPEN)))
+    while tree.has_open_nodes and perf_counter() < deadline:
+        if relaxation.solved >= (last if tree.best is None else min(last, pause)):
+            break
         if tree.best is not None and tree.best.objective <= enough:
             break
         tree.expand()
-    return tree.proof()
+    proof = tree.proof()
+    if resumed:
+        bound = relaxation.lower_bound
+        proof = replace(proof, bound=bound if bound < math.inf else -math.inf, complete=False)
+    return proof
 
 
 class _Tree:
@@ -94,8 +113,8 @@ class _Tree:
     ) -> None:
         self.pieces, self.relaxation = pieces, relaxation
         self.best, self.gap = best, gap
-        self.heap: list[tuple[float, int, Modes, RelaxationSolution]] = []
-        self.children: list[tuple[float, int, Modes, RelaxationSolution]] = []
+        self.heap: list[tuple[float, int, Modes, RelaxationSolution | None]] = []
+        self.children: list[tuple[float, int, Modes, RelaxationSolution | None]] = []
         self.ticket = count()
         self.tried = set() if tried is None else tried
         self.failed = math.inf  # least bound of nodes whose QP could not be solved
@@ -124,6 +143,10 @@ class _Tree:
         if bound < self.target:
             self.children.append((bound, next(self.ticket), modes, relaxed))
 
+    def resume(self, nodes: Sequence[Modes]) -> None:
+        """Add open nodes, the next one first; each relaxation is solved when it is its turn."""
+        self.heap = [(-math.inf, next(self.ticket), modes, None) for modes in nodes]
+
     def expand(self) -> None:
         """Branch on one contact of the next node."""
         if self.children:
@@ -136,6 +159,9 @@ class _Tree:
             bound, _, modes, relaxed = heapq.heappop(self.heap)
         if bound >= self.target:
             self.heap = [node for node in self.heap if node[0] < self.target]
+            return
+        if relaxed is None:
+            self.add(modes)
             return
         children = _decide(self.pieces, modes, relaxed)
         if not children:
@@ -156,7 +182,8 @@ class _Tree:
         """Result of the search."""
         open_bound = min([bound for bound, *_ in (*self.heap, *self.children)] + [self.failed])
         complete = open_bound >= self.target
-        return Proof(self.best, min(open_bound, self.target), complete)
+        nodes = [modes for *_, modes, _ in (*sorted(self.children), *sorted(self.heap))]
+        return Proof(self.best, min(open_bound, self.target), complete, nodes)
 
     def _suggest(self, modes: Modes, relaxed: RelaxationSolution) -> None:
         """Solve the piece next to the answer of a relaxation."""
@@ -172,13 +199,7 @@ class _Tree:
 def _decide(pieces: PieceSolver, modes: Modes, relaxed: RelaxationSolution) -> list[Modes]:
     """Branches on the contact furthest from its law; none if all contacts obey theirs."""
     s = pieces.statement
-    delta = pieces.delta(relaxed.effort, relaxed.force)
-    worst, i = 0.0, -1
-    for k, kind in enumerate(modes.kind):
-        if kind >= OPEN:
-            error = _distance(pieces, k, int(kind), relaxed.force, delta)
-            if error > worst * (1.0 + 1e-9):
-                worst, i = error, k
+    i, delta = furthest_contact(s, modes.kind, relaxed.effort, relaxed.force)
     if i < 0:
         return []
     rough = s.mu[i] > 0.0 and not s.sticking
@@ -197,27 +218,3 @@ def _decide(pieces: PieceSolver, modes: Modes, relaxed: RelaxationSolution) -> l
     middle = 0.5 * (low + high)
     halves = ((low, middle), (middle, high))
     return [modes.with_contact(i, SECTOR, sector=half) for half in halves]
-
-
-def _distance(
-    pieces: PieceSolver, i: int, kind: int, force: np.ndarray, delta: np.ndarray
-) -> float:
-    """Violation of its law by an undecided contact, in units of energy."""
-    s = pieces.statement
-    n = s.starts[i]
-    error = 0.0
-    if kind == OPEN:
-        error = min(max(force[n], 0.0), max(delta[n], 0.0))
-        if s.mu[i] > 0.0 and s.sticking:
-            error = min(math.hypot(*force[n : n + 3]), math.hypot(*delta[n : n + 3]))
-    if s.mu[i] == 0.0 or s.sticking:
-        return error
-    t = slice(n + 1, n + 3)
-    aim = force[t] - delta[t]
-    length, disc = math.hypot(*aim), s.mu[i] * max(force[n], 0.0)
-    if length > disc:
-        aim = aim * (disc / length)
-    error = max(error, math.hypot(*(force[t] - aim)))
-    if kind != SECTOR:  # possible dissipation lowers the bound until it is decided
-        error = max(error, 0.1 * math.sqrt(max(0.0, -float(force[t] @ delta[t]))))
-    return error

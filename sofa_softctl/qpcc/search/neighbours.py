@@ -10,7 +10,8 @@ import numpy as np
 
 from sofa_softctl.qpcc.pieces.kernels import CONE, FORCE, SLIP
 from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
-from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, SLIDING, STICKING, Modes
+from sofa_softctl.qpcc.problem.modes import INACTIVE, SLIDING, STICKING, Modes
+from sofa_softctl.qpcc.search import mode_kernels
 
 
 class Pivot(NamedTuple):
@@ -141,30 +142,6 @@ def nearest_modes(
         sliding: Whether every touching contact that moves along the surface slides. Otherwise one
             sticks that moves by less than its force is inside the cone.
     """
-    s = pieces.statement
-    delta = pieces.delta(effort, force)
-    small = 1e-7 * s.size
     kind, direction, balance = modes.kind.copy(), modes.direction.copy(), modes.balance.copy()
-    for i in np.flatnonzero(modes.kind > SLIDING):
-        n = s.starts[i]
-        if modes.kind[i] == OPEN and not force[n] > max(delta[n], 0.0) + small:
-            kind[i] = INACTIVE
-            continue
-        kind[i] = STICKING
-        if s.sticking or s.mu[i] == 0.0:
-            continue
-        slip, friction = delta[n + 1 : n + 3], force[n + 1 : n + 3]
-        slip_size, limit = math.hypot(*slip), s.mu[i] * max(force[n], 0.0)
-        margin = limit - math.hypot(*friction)
-        if modes.kind[i] != SECTOR and slip_size <= max(0.0 if sliding else margin, small):
-            continue
-        # A relaxation's friction need not oppose the motion.
-        aim = slip if sliding and slip_size > small else slip - friction
-        length = math.hypot(*aim)
-        if length <= small:
-            continue
-        kind[i], direction[i] = SLIDING, aim / length
-        balance[i] = (
-            np.array([slip_size, limit]) / (slip_size + limit) if slip_size + limit > 0.0 else 0.5
-        )
+    mode_kernels.nearest_modes(pieces.statement, kind, direction, balance, effort, force, sliding)
     return Modes(kind, direction, balance, modes.sector)

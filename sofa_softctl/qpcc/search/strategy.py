@@ -9,7 +9,8 @@ sequence of QPs if contacts slide. The search looks for the piece with the lowes
 3. Starts suggested by relaxations (`suggested_starts`), if the answer is still poor or moves
    nothing: these show which contacts begin to slide together.
 4. Branch and bound, from the best answer, with a number of relaxations that depends on the number
-   of contacts. It proves how far the answer is from the optimum.
+   of contacts. It proves how far the answer is from the optimum. A long one is spread over steps:
+   each answers with the best modes so far, and the next one goes on from the open nodes.
 
 All limits count pieces and relaxations, so that answers do not depend on the machine, unless a
 `budget` in seconds is set.
@@ -19,15 +20,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
-from sofa_softctl.qpcc.problem.modes import OPEN, SLIDING, STICKING, TOUCHING, Modes, SearchOptions
+from sofa_softctl.qpcc.problem.modes import (
+    OPEN,
+    SLIDING,
+    STICKING,
+    TOUCHING,
+    Modes,
+    OpenSearch,
+    SearchOptions,
+)
 from sofa_softctl.qpcc.search.branch_and_bound import branch
+from sofa_softctl.qpcc.search.interrupted import interrupt_search, resume_search
 from sofa_softctl.qpcc.search.neighbours import nearest_modes
 from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
@@ -91,6 +101,8 @@ class Multistart:
     """Reading of `perf_counter` at which to end [s]."""
     last: int
     """Number of solved pieces at which to end."""
+    qps_end: float = math.inf
+    """Number of solved QPs at which to end, once there is an answer."""
     best: PieceSolution | None = None
     complete: bool = True
     """Whether all starts and their candidates were tried."""
@@ -103,7 +115,7 @@ class Multistart:
             if self.best is not None and self.best.objective <= self.enough:
                 return
             pieces_left = self.last - self.pieces.pieces
-            if pieces_left <= 0 or (self.best is not None and perf_counter() > self.deadline):
+            if pieces_left <= 0 or (self.best is not None and self.is_late):
                 self.complete = False
                 return
             solution, is_complete = pivot(
@@ -113,10 +125,16 @@ class Multistart:
                 flips=flips,
                 tried=self.tried,
                 deadline=self.deadline,
+                qps_end=self.qps_end,
             )
             self.complete = self.complete and is_complete
             if solution is not None and self.pieces.is_better(solution, self.best):
                 self.best = solution
+
+    @property
+    def is_late(self) -> bool:
+        """True if the QPs or the time of this step are spent."""
+        return self.pieces.rounds >= self.qps_end or perf_counter() > self.deadline
 
     def is_worse_than(self, expected: float) -> bool:
         """Return True if there is no solution, or its objective is above the expected one."""
@@ -125,6 +143,8 @@ class Multistart:
 
 LOST_OBJECTIVE_RATIO = 3.0
 """Ratio of the objective to the usual one above which an object may be lost [-]."""
+STEP_CONTACTS = 8
+"""Number of contacts up to which a step may take `SearchOptions.step_nodes`."""
 GAIN_MIN = 0.1
 """Relative gain of the objective over no motion up to which a search is not worth while [-]."""
 
@@ -143,12 +163,20 @@ class ModeSearchResult:
     """No answer has a lower objective."""
     complete: bool = False
     """Whether branch and bound was completed."""
+    rest: OpenSearch | None = None
+    """Rest of branch and bound, for the next step."""
+    skips_starts: bool = False
+    """Whether the next step is to begin with the starts that relaxations suggest."""
+    is_long: bool = False
+    """Whether it took more than `SearchOptions.step_nodes`."""
 
 
 @dataclass(frozen=True, eq=False)
 class SearchContext:
     """Knowledge of a step before its modes are searched."""
 
+    identity: Sequence[Hashable]
+    """Key of each contact over steps."""
     pairs: Sequence[Hashable]
     """The two bodies of each contact."""
     last_start: PivotStart | None
@@ -164,6 +192,14 @@ class SearchContext:
     """Whether an answer is hardly better than no motion. Where that is so, or the objective is far
     above the usual one, and a relaxation admits a large gain, the search ignores the number of
     contacts."""
+    rest: OpenSearch | None = None
+    """Rest of the search of the last step."""
+    may_wait: bool = True
+    """Whether a search may go on in the next steps, if this one has an answer."""
+    skips_starts: bool = False
+    """Whether the starts were tried in the last step, which had no QPs left for relaxations'."""
+    may_be_long: bool = True
+    """Whether it may take `SearchOptions.long_nodes` in this step."""
 
 
 def search_modes(
@@ -192,13 +228,18 @@ def search_modes(
     pieces_max = options.new_pieces if context.last_start is None else options.pieces
     multistart = Multistart(pieces, enough, deadline, pieces.pieces + pieces_max)
     search = _Strategy(options, context, Relaxation(pieces.statement, pieces.before), multistart)
+    if search.is_spread:
+        share = min(1.0, STEP_CONTACTS / len(context.pairs)) ** 1.5
+        multistart.qps_end = pieces.rounds + share * options.step_qps
     search.pivot(starts, resort)
-    node_limits = _NodeLimits(nodes, options.gap, enough) if nodes is not None else search.effort()
+    node_limits = search.effort(nodes)
     best = multistart.best
     if not node_limits.nodes or (best is not None and best.objective <= node_limits.enough):
         solution = None if best is None else pieces.refine_to_optimum(best)
-        return ModeSearchResult(solution, multistart.complete, "pivoting")
-    return search.branch(node_limits)
+        result = ModeSearchResult(solution, multistart.complete, "pivoting")
+    else:
+        result = search.branch(node_limits)
+    return replace(result, skips_starts=search.has_starts_left and not context.skips_starts)
 
 
 class _NodeLimits(NamedTuple):
@@ -210,6 +251,8 @@ class _NodeLimits(NamedTuple):
     """Gap (objective - bound) / objective at which it ends [-]."""
     enough: float
     """Objective at which an answer is good enough."""
+    resumed: Sequence[Modes] = ()
+    """Open nodes of the last step to go on from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +269,8 @@ class _Strategy:
         options, context, multistart = self.options, self.context, self.multistart
         if context.last_start is not None:
             multistart.pivot_from([context.last_start], options.warm_flips)
-        if context.has_new_contacts or multistart.is_worse_than(context.expected):
+        is_poor = context.has_new_contacts or multistart.is_worse_than(context.expected)
+        if is_poor and not (context.skips_starts and self._needs_starts):
             multistart.pivot_from(starts, options.flips)
         if self._needs_starts:
             multistart.pivot_from(self._relaxation_starts(), options.flips)
@@ -240,9 +284,21 @@ class _Strategy:
                 if multistart.best is not None:
                     break
 
-    def effort(self) -> _NodeLimits:
+    def effort(self, nodes: int | None) -> _NodeLimits:
+        """Limits of branch and bound: of what is left of the last step's search, or of its own."""
+        rest, best, limits = self.context.rest, self.multistart.best, self._own_effort(nodes)
+        if rest is None or not self.is_spread:
+            return limits
+        if best is not None and best.objective <= rest.enough:
+            return limits
+        resumed = resume_search(rest, self.context.identity)
+        return _NodeLimits(rest.nodes_left, rest.gap, rest.enough, resumed)
+
+    def _own_effort(self, nodes: int | None) -> _NodeLimits:
         """Limits of branch and bound, by the options and the answer of pivoting."""
         options, context, multistart = self.options, self.context, self.multistart
+        if nodes is not None:
+            return _NodeLimits(nodes, options.gap, multistart.enough)
         is_known, contacts = context.last_start is not None, len(context.pairs)
         is_poor = multistart.is_worse_than(context.expected) and not self._is_slow
         nodes = _nodes(options, contacts, is_known=is_known, is_poor=is_poor)
@@ -262,6 +318,7 @@ class _Strategy:
     def branch(self, effort: _NodeLimits) -> ModeSearchResult:
         """Branch and bound, starting with the best answer of pivoting."""
         pieces, best = self.multistart.pieces, self.multistart.best
+        solved = self.relaxation.solved
         proof = branch(
             pieces,
             self.relaxation,
@@ -271,14 +328,28 @@ class _Strategy:
             enough=effort.enough,
             tried=self.multistart.tried,
             deadline=self.multistart.deadline,
+            step_nodes=self._step_nodes if self.is_spread else None,
+            resumed=effort.resumed,
         )
+        rest = None
+        if self.is_spread and proof.best is not None and proof.best.objective > effort.enough:
+            rest = interrupt_search(
+                proof.open,
+                self.context.identity,
+                nodes_left=effort.nodes - (self.relaxation.solved - solved),
+                gap=effort.gap,
+                enough=effort.enough,
+            )
         is_auto = self.options.strategy == "auto"
-        is_complete = self.multistart.complete if is_auto else proof.complete
+        is_complete = (self.multistart.complete and rest is None) if is_auto else proof.complete
         solution = proof.best
         if solution is not None and solution is not best:  # suggested by a relaxation
             solution = self._at_its_optimum(solution)
         solution = None if solution is None else pieces.refine_to_optimum(solution)
-        return ModeSearchResult(solution, is_complete, "exact", proof.bound, proof.complete)
+        is_long = self.is_spread and effort.nodes > self.options.step_nodes
+        return ModeSearchResult(
+            solution, is_complete, "exact", proof.bound, proof.complete, rest, is_long=is_long
+        )
 
     def _at_its_optimum(self, solution: PieceSolution) -> PieceSolution:
         """The best answer of pivoting from another one."""
@@ -290,10 +361,28 @@ class _Strategy:
             improved if improved is not None and pieces.is_better(improved, solution) else solution
         )
 
+    @property
+    def has_starts_left(self) -> bool:
+        """True if the QPs of this step were spent before all starts were tried."""
+        return not self.multistart.complete and self.multistart.is_late
+
     def _relaxation_starts(self) -> Iterable[PivotStart]:
         """Starts suggested by relaxations."""
         pieces, best = self.multistart.pieces, self.multistart.best
         return suggested_starts(pieces, self.relaxation, best, self.context.pairs)
+
+    @property
+    def is_spread(self) -> bool:
+        """True if a long search goes on in the next steps."""
+        is_auto = self.options.strategy == "auto" and not math.isfinite(self.options.budget)
+        return is_auto and self.context.may_wait
+
+    @property
+    def _step_nodes(self) -> int:
+        """Maximum number of relaxations in one step: the same work for any number of contacts."""
+        options, is_long = self.options, self.context.may_be_long
+        fraction = min(1.0, STEP_CONTACTS / len(self.context.pairs)) ** 3
+        return max(1, round(fraction * (options.long_nodes if is_long else options.step_nodes)))
 
     @property
     def _is_sticking(self) -> bool:

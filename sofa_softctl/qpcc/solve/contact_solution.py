@@ -32,6 +32,7 @@ def solve_qpcc(
     ask: Callable[..., VerifiedResult],
     search: SearchOptions,
     warm: ContactWarm | None,
+    is_alone: bool,
     held: np.ndarray,
     tolerance: float,
 ) -> InverseSolution:
@@ -42,7 +43,8 @@ def solve_qpcc(
         contacts: Contacts of the problem, at least one.
         ask: Calls the QP solvers, see `solve_checked`.
         search: Options of the mode search.
-        warm: `warm` of the last solution.
+        warm: `warm` of the last solution, if that had contacts.
+        is_alone: Whether there is no last solution, so that the search must end in this step.
         held: Effort to hold if no answer can be trusted [effort], shape (n_a,).
         tolerance: Largest accepted KKT residual [-].
 
@@ -58,6 +60,7 @@ def solve_qpcc(
     limits = ProblemLimits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
     step = Step(mechanics, limits, search, warm, effort_before / mechanics.a_unit, ask)
+    step.is_alone = is_alone
     step.deadline = middle + search.budget
     verified = step.answer()
     end = perf_counter()
@@ -115,14 +118,17 @@ def _solution(
         solve_time=times[1],
         solver=qp_solver,
         message=" ".join(_notes(step, answered, law)),
-        warm=_warm_start(
-            m,
-            modes,
+        warm=ContactWarm(
             effort * m.a_unit,
-            force * m.c_unit,
-            objective=objective,
-            usual=step.usual(objective),
-            idle=idle,
+            _contact_states(m, modes, force * m.c_unit),
+            objective,
+            step.usual(objective),
+            idle,
+            step.search_result.skips_starts,
+            step.pause,
+            step.excess is not None,
+            step.open_search,
+            step.open_excess,
         ),
         contact_force=_frozen(force * m.c_unit),
         contact_gap=_frozen(gap),
@@ -134,7 +140,8 @@ def _solution(
         gap=_gap(step, answered, objective),
         strategy=step.search_result.strategy,
         pieces=step.pieces,
-        converged=step.search_result.converged,
+        converged=step.search_result.converged and not step.goes_on,
+        goes_on=step.goes_on,
     )
 
 
@@ -175,7 +182,12 @@ def _notes(step: Step, answered: VerifiedPiece | None, law: float) -> dict[str, 
             f"{-step.mechanics.indefinite:.1e} of the largest); it was lifted to zero. Is W "
             "symmetric?"
         )
-    if not step.search_result.converged:
+    if step.goes_on:
+        notes.append(
+            f"The search goes on in the next step, after {step.pieces} pieces in this one: raise "
+            "`step_nodes` and `step_qps` of `SearchOptions` for a longer one in each."
+        )
+    elif not step.search_result.converged:
         notes.append(
             f"The search ended early, after {step.pieces} pieces: raise `pieces`, `nodes` or "
             "`budget` of `SearchOptions`."
@@ -237,19 +249,8 @@ def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, .
     return tuple(texts)
 
 
-def _warm_start(
-    m: Mechanics,
-    modes: Modes,
-    effort: np.ndarray,
-    force: np.ndarray,
-    *,
-    objective: float,
-    usual: float,
-    idle: int,
-) -> ContactWarm:
-    """Warm start of the next step. Efforts and forces in the scene's units."""
+def _contact_states(m: Mechanics, modes: Modes, force: np.ndarray) -> dict:
+    """Mode and force [effort] of each contact by its identity, see `ContactWarm.contacts`."""
     parts = np.split(force, m.contacts.starts[1:])
-    past = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
-    return ContactWarm(
-        effort, dict(zip(m.contacts.identity, past, strict=True)), objective, usual, idle
-    )
+    states = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
+    return dict(zip(m.contacts.identity, states, strict=True))

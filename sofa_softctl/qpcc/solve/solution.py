@@ -82,7 +82,10 @@ class InverseSolution:
     pieces: int = 0
     """Pieces of the problem, that is QPs for given modes, that were tried."""
     converged: bool = True
-    """Whether the strategy was completed; otherwise it reached one of its limits."""
+    """Whether the strategy was completed; otherwise it reached one of its limits, or goes on."""
+    goes_on: bool = False
+    """Whether the search goes on in the next step, see `SearchOptions.step_nodes`. The answer is
+    checked like any other, and the best one so far."""
 
     @property
     def within_limits(self) -> bool:

@@ -13,12 +13,15 @@ from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QPResult
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked
+from sofa_softctl.qpcc.problem.kernels import is_at_any
 from sofa_softctl.qpcc.problem.limits import (
+    IntersectedLimits,
     Limit,
     active_limits,
     effort_box,
     exceeded_limits,
     intersect,
+    intersected_limits,
     limits_of,
 )
 from sofa_softctl.qpcc.problem.modes import ContactWarm, SearchOptions
@@ -74,24 +77,25 @@ def solve(
                 ask=ask,
                 search=search,
                 warm=warm if isinstance(warm, ContactWarm) else None,
+                is_alone=warm is None,
                 held=held,
                 tolerance=tolerance,
             )
     if isinstance(warm, ContactWarm):
         warm = None
     start = perf_counter()
-    limits = limits_of(problem)
-    built = build_qp(problem, intersect(problem, limits))
+    ranges = intersected_limits(problem)
+    built = build_qp(problem, ranges)
     middle = perf_counter()
     answers = [ask(built.qp, warm=warm)]
     result = answers[0].result
     if result is not None:
         effort: np.ndarray | None = built.effort_scale * result.x
     else:
-        effort = _least_violation(problem, limits, built, ask, answers)
+        effort = _least_violation(problem, limits_of(problem), built, ask, answers)
     end = perf_counter()
     times = middle - start, end - middle
-    return _solution(problem, limits, built, effort, held, answers, tolerance, times)
+    return _solution(problem, ranges, built, effort, held, answers, tolerance, times)
 
 
 def _checked_effort(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
@@ -142,7 +146,7 @@ def _least_violation(
 
 def _solution(
     problem: InverseProblem,
-    limits: Sequence[Limit],
+    ranges: IntersectedLimits,
     built: InverseQP,
     effort: np.ndarray | None,
     held: np.ndarray,
@@ -163,6 +167,10 @@ def _solution(
         "effort": margin * built.effort_scale,
         "displacement": margin * built.displacement_scale,
     }
+    at_limit = is_at_any(effort, *ranges[:2], margins["effort"]) or is_at_any(
+        displacement, *ranges[2:], margins["displacement"]
+    )
+    limits = limits_of(problem) if at_limit or len(answers) > 1 else ()
     active = active_limits(problem.names, limits, values, margins)
     relaxed = exceeded_limits(problem.names, limits, values, margins) if len(answers) > 1 else ()
     if is_solved:

@@ -26,7 +26,14 @@ from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_
 from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver, final_qp
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits, excess_statement, tracking_statement
 from sofa_softctl.qpcc.problem.limits import Limit
-from sofa_softctl.qpcc.problem.modes import INACTIVE, STICKING, ContactWarm, Modes, SearchOptions
+from sofa_softctl.qpcc.problem.modes import (
+    INACTIVE,
+    STICKING,
+    ContactWarm,
+    Modes,
+    OpenSearch,
+    SearchOptions,
+)
 from sofa_softctl.qpcc.search.pivoting import PivotStart
 from sofa_softctl.qpcc.search.strategy import (
     LOST_OBJECTIVE_RATIO,
@@ -47,6 +54,8 @@ NO_MOTION_RATIO_MIN = 0.9
 """Objective relative to no motion's, above which a solution counts as no motion [-]."""
 STALLED_STEPS_MAX = 30
 """Steps without motion after which efforts that begin to move the bodies are searched."""
+LONG_SEARCH_PAUSE = 100
+"""Steps after a long search in which searches are spread: longer steps are at most 1 % of all."""
 EXCESS_TOLERANCE = 1e-8
 """Excess of limits that counts as rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100
@@ -80,6 +89,8 @@ class Step:
     """Efforts of the step before in units of energy, shape (n_a,)."""
     ask: Callable[..., VerifiedResult]
     deadline: float = math.inf
+    is_alone: bool = False
+    """Whether no step came before, so that the search must end in this one."""
     answers: list[VerifiedResult] = field(default_factory=list)
     """Results of the QP solvers."""
     search_result: ModeSearchResult = field(
@@ -88,17 +99,24 @@ class Step:
     """Result of the search whose answer was accepted."""
     excess: ModeSearchResult | None = None
     """Result of the search for the least excess, if the limits had to be exceeded."""
+    open_search: OpenSearch | None = None
+    """Rest of the search within the limits, for the next step."""
+    open_excess: OpenSearch | None = None
+    """Rest of the search for the least excess."""
     pieces: int = 0
     """Number of solved pieces."""
     starts: list[PivotStart] | None = None
     """Starts, computed at first use."""
 
     def __post_init__(self) -> None:
+        self.pause = 0 if self.warm is None else max(0, self.warm.pause - 1)
         self.past = None if self.warm is None else _last_contacts(self.mechanics, self.warm)
         expected = math.inf if self.warm is None else OBJECTIVE_RISE_MAX * self.warm.objective
         is_known = self.past is not None and self.past.has_any
         self.expected = expected if is_known else -math.inf
-        self.usually = self.warm.usual if self.warm is not None and is_known else math.inf
+        self.usually = math.inf
+        if self.warm is not None and is_known:
+            self.usually = max(self.warm.usual, self._near_goal)
 
     def usual(self, objective: float) -> float:
         """Return the reference objective of the next step, which rises by at most a tenth per step.
@@ -156,6 +174,18 @@ class Step:
         return verified
 
     @property
+    def goes_on(self) -> bool:
+        """True if a search goes on in the next step."""
+        rests = self.open_search, self.open_excess
+        return any(rest is not None for rest in rests) or self.search_result.skips_starts
+
+    @property
+    def _near_goal(self) -> float:
+        """Objective below which the goal is near [displacement^2]."""
+        e_free = self.mechanics.e_free
+        return NEAR_GOAL_OBJECTIVE * 0.5 * float(e_free @ e_free)
+
+    @property
     def _size(self) -> float:
         return self.mechanics.size
 
@@ -174,7 +204,16 @@ class Step:
         nodes: int | None = None
         if self.search.strategy != "exact":
             nodes = self.search.confirm_nodes if confirm else (None if start is None else 0)
+        rest = None
+        if self.warm is not None and start is None:
+            rest = self.warm.open_excess if confirm else self.warm.open_search
         context = SearchContext(
+            identity=self.mechanics.contacts.identity,
+            rest=rest,
+            may_be_long=self.pause == 0,
+            skips_starts=start is None and self.warm is not None and self.warm.skips_starts,
+            may_wait=not self.is_alone
+            and (not confirm or (self.warm is not None and self.warm.is_excess)),
             pairs=self.mechanics.contacts.pairs,
             last_start=last_start,
             has_new_contacts=start is None and self.past is not None and not self.past.has_all,
@@ -193,6 +232,12 @@ class Step:
             deadline=self.deadline,
         )
         self.pieces += pieces.pieces
+        if result.is_long and self.pause == 0:
+            self.pause = LONG_SEARCH_PAUSE
+        if confirm:
+            self.open_excess = result.rest
+        elif start is None:
+            self.open_search = result.rest
         return result
 
     def _idle(self, answer: PieceSolution) -> bool:
@@ -217,7 +262,7 @@ class Step:
             objective: Objective of these efforts [displacement^2].
         """
         m = self.mechanics
-        if objective <= NEAR_GOAL_OBJECTIVE * 0.5 * float(m.e_free @ m.e_free):
+        if objective <= self._near_goal:
             return False
         change, effort_size = (
             float(np.linalg.norm(x)) for x in (effort - self.before, self.before)

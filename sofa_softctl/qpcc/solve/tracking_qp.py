@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sofa_softctl.qp.problem import QP
-from sofa_softctl.qpcc.problem.limits import IntersectedLimits, intersect, limits_of
+from sofa_softctl.qpcc.problem.kernels import scale_qp, tracking_terms
+from sofa_softctl.qpcc.problem.limits import IntersectedLimits, intersected_limits
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
 EFFECT_RATIO_MIN = 1e-12
@@ -47,26 +48,26 @@ def build_qp(problem: InverseProblem, ranges: IntersectedLimits | None = None) -
     Returns:
         The QP with its scales.
     """
-    lower, upper, d_lower, d_upper = ranges or intersect(problem, limits_of(problem))
-    Q, g = _tracking(problem)
+    lower, upper, d_lower, d_upper = ranges or intersected_limits(problem)
+    weight, n_a = problem.effector_weight, problem.n_a
+    Q, g = np.empty((n_a, n_a)), np.empty(n_a)
+    terms = (problem.W_ea, problem.W_aa, problem.delta_e_free, weight)
+    tracking_terms(*terms, EFFECT_RATIO_MIN, Q, g)
     energy_matrix = problem.energy_hessian(Q)
     H = Q if energy_matrix is None else Q + energy_matrix
-    d = _effort_scale(H.diagonal(), problem.W_aa.diagonal())  # (n_a,)
-
-    A = problem.W_aa * d  # (n_a, n_a)
-    r = np.sqrt((A * A).sum(axis=1))  # (n_a,)
-    r[r == 0.0] = 1.0
-    rows = ((d_lower > -np.inf) | (d_upper < np.inf)).nonzero()[0]  # (m,)
-    low = np.concatenate((lower / d, ((d_lower - problem.delta_a_free) / r)[rows]))  # (n_a + m,)
-    high = np.concatenate((upper / d, ((d_upper - problem.delta_a_free) / r)[rows]))
-
-    error = problem.effector_weight * problem.delta_e_free
-    size = max(math.sqrt(error @ error), float(low.max()), -float(high.min()))
-    if size <= 0.0:  # the free motion is at its goal and within the limits: lam = 0
-        size = 1.0
-    A = (A / r[:, None])[rows]  # (m, n_a)
-    qp = QP(d[:, None] * H * d, d * g / size, A, low / size, high / size)
-    return InverseQP(qp, d * size, rows, r * size, energy_matrix)
+    error = weight * problem.delta_e_free
+    *qp, effort_scale, displacement_scale, rows = scale_qp(
+        H,
+        g,
+        problem.W_aa,
+        lower,
+        upper,
+        d_lower,
+        d_upper,
+        problem.delta_a_free,
+        math.sqrt(error @ error),
+    )
+    return InverseQP(QP(*qp), effort_scale, rows, displacement_scale, energy_matrix)
 
 
 def objective(
@@ -78,37 +79,3 @@ def objective(
     if built.energy_matrix is not None:
         value += 0.5 * float(effort @ built.energy_matrix @ effort)
     return value
-
-
-def _tracking(problem: InverseProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Hessian (n_a, n_a) and gradient (n_a,) at lam = 0 of 1/2 ||effector_weight * delta_e||^2."""
-    B = problem.effector_weight[:, None] * problem.W_ea  # (n_e, n_a)
-    Q = B.T @ B
-    g = (problem.effector_weight * problem.delta_e_free) @ B
-    compliance = problem.W_aa.diagonal()
-    has_no_effect = (
-        Q.diagonal() < EFFECT_RATIO_MIN**2 * _strongest(Q.diagonal(), compliance) * compliance
-    )
-    if has_no_effect.any():
-        Q[has_no_effect] = Q[:, has_no_effect] = g[has_no_effect] = 0.0
-    return Q, g
-
-
-def _effort_scale(curvature: np.ndarray, compliance: np.ndarray) -> np.ndarray:
-    """Effort scale for a unit diagonal of the Hessian, from the diagonals of H and W_aa.
-
-    Actuators without cost are scaled by their compliance, as if they were the strongest.
-    """
-    if curvature.min() <= 0.0:
-        strongest = _strongest(curvature, compliance) or 1.0
-        curvature = np.where(curvature > 0.0, curvature, strongest * compliance)
-        curvature[curvature <= 0.0] = 1.0
-    scale: np.ndarray = 1.0 / np.sqrt(curvature)
-    return scale
-
-
-def _strongest(curvature: np.ndarray, compliance: np.ndarray) -> float:
-    """Largest curvature per compliance: a measure of effect without the actuators' units."""
-    effect = np.zeros_like(curvature)
-    np.divide(curvature, compliance, out=effect, where=compliance > 0.0)
-    return float(effect.max())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.mechanics import SingleStateComponent
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.data import Data, DataWatch
 from sofa_softctl.runtime.core.data.types import Int, Real, UInt
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import add_rows_transposed
@@ -49,6 +50,13 @@ class LagrangianConstraint(SingleStateComponent):
     def states(self) -> list[MechanicalState]:
         """States on which it acts; at least one of them must move."""
         return [self.state]
+
+    block_type: ClassVar[type[RowBlock] | None] = None
+    """Class that computes the rows of several such constraints together, if there is one."""
+
+    def inputs(self) -> list[Data]:
+        """Return its Data that are not results of a step."""
+        return [data for data in self._data.values() if not data.type.read_only]
 
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the directions at the start-of-step position, as triplets.
@@ -102,6 +110,68 @@ class LagrangianConstraint(SingleStateComponent):
             )
 
 
+class RowBlock:
+    """Rows of constraints of one class on points of a system, which a kernel computes together.
+
+    Args:
+        members: The constraints.
+        first: First row of each of their states in the arrays of `motion`, by the state's id.
+    """
+
+    entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    """Directions of each member on its state, as `LagrangianConstraint.build` returns them, views
+    that `compute` writes into."""
+    violation: np.ndarray
+    """delta_free of the rows of all members, shape (row_count,)."""
+    has_constant_parameters: bool
+    """Whether the parameters of the rows depend on Data only."""
+
+    def __init__(self, members: list[LagrangianConstraint], first: dict[int, int]) -> None:
+        self.members, self.first = members, first
+        self._watch = DataWatch(data for member in members for data in member.inputs())
+        self._parameters: np.ndarray | None = None
+
+    def read_changes(self) -> bool:
+        """Read the Data of the members if one has changed, and return True then."""
+        if not self._watch.has_changed():
+            return False
+        self._parameters = None
+        self.read()
+        self._watch.has_changed()  # members replace values that do not fit
+        return True
+
+    def read(self) -> None:
+        """Read the Data of the members."""
+        raise NotImplementedError
+
+    def compute(self, x: np.ndarray, x_free: np.ndarray) -> None:
+        """Compute the directions at x, and the violation at x_free, shapes (n, 3)."""
+        raise NotImplementedError
+
+    def has_violation(self, member: LagrangianConstraint) -> bool:
+        """Return True if `violation` holds for a member; else it has a `violation` of its own."""
+        del member
+        return True
+
+    def parameters(self) -> np.ndarray:
+        """Return Gauss-Seidel's parameters of all rows, shape (row_count, 6)."""
+        if self._parameters is None or not self.has_constant_parameters:
+            self._parameters = np.concatenate([member.resolution() for member in self.members])
+        return self._parameters
+
+
+class ActiveRows(NamedTuple):
+    """Rows of a block that act in a step."""
+
+    block: RowBlock
+    source: np.ndarray
+    """These rows among the rows of the block, shape (k,)."""
+    target: np.ndarray
+    """Their rows in the problem, shape (k,)."""
+    members: list[tuple[LagrangianConstraint, slice]]
+    """Constraints that act, and the part of the k rows that each of them owns."""
+
+
 @dataclass(frozen=True)
 class ConstraintRows:
     """Constraint directions on the independent nodes of a system, as triplets."""
@@ -135,6 +205,10 @@ class ConstraintSystem:
     """Violation after the free motion, shape (count,)."""
     lam: np.ndarray
     """Multipliers, shape (count,)."""
+    blocks: list[ActiveRows]
+    """Rows of this step that are computed in blocks."""
+    single: list[LagrangianConstraint]
+    """The other constraints of this step, in the order of their rows."""
 
     @property
     def count(self) -> int:

@@ -15,13 +15,14 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.kernels.constraint.rows import Entries, map_entries, times
 
 _FOLLOWERS = ("state", "visual")
 """Categories of possible followers, in the order of preference."""
 
 Weights = tuple[np.ndarray, np.ndarray, np.ndarray]
 """starts (n + 1,), nodes (k,), weights (k,), as in a CSR matrix."""
+NodeBlocks = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""starts (n + 1,), nodes (k,), blocks (k, 3, 3), as in a BSR matrix."""
 
 
 class Mapping(Component):
@@ -201,9 +202,24 @@ class Mapping(Component):
         """True if J consists of constant weights between rows of three scalars."""
         return True
 
+    def point_weights(self) -> list[Weights] | None:
+        """Return J of each driver by nodes if positions, too, are its weighted sums, else None.
+
+        The list stays the same object until the weights change.
+        """
+        return None
+
     def weights(self, driver: int = 0) -> Weights:
         """Return J of a driver by nodes, if it `has_constant_weights`."""
         raise NotImplementedError
+
+    def jacobian_blocks(self, driver: int = 0) -> NodeBlocks:
+        """Return the present J of a driver in 3x3 blocks, of constant pattern."""
+        if self.has_constant_weights:
+            starts, nodes, weights = self.weights(driver)
+            return starts, nodes, weights[:, None, None] * np.eye(3)
+        by_nodes = self.jacobian(driver).tobsr((3, 3))
+        return by_nodes.indptr, by_nodes.indices, by_nodes.data
 
     def jacobian(self, driver: int = 0) -> sparse.csr_array:
         """Return the present J of a driver, shape (3 n_child, 3 n_driver), of constant pattern."""
@@ -211,14 +227,3 @@ class Mapping(Component):
         shape = (self.child.block_count, self.drivers[driver].block_count)
         by_nodes = sparse.csr_array((weights, nodes, starts), shape=shape)
         return sparse.csr_array(sparse.kron(by_nodes, np.eye(3), format="csr"))
-
-    def pull(self, entries: Entries) -> list[Entries]:
-        """Apply J^T: convert entries on the follower to entries on each driver.
-
-        The rows and nodes of the results depend only on rows and nodes, not on directions.
-        """
-        if self.has_constant_weights:
-            pulled = [map_entries(entries, *self.weights(k)) for k in range(len(self.drivers))]
-        else:
-            pulled = [times(entries, self.jacobian(k)) for k in range(len(self.drivers))]
-        return pulled

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sparse
 
 from sofa_softctl.runtime.behavior.dofs import KINDS, DofType
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
+
+if TYPE_CHECKING:
+    from sofa_softctl.runtime.behavior.step_term import StepTerm
 
 
 class SingleStateComponent(Component):
@@ -243,6 +245,11 @@ class ForceField(Contribution):
     def add_force(self, force: np.ndarray) -> None:
         """Add f(x) at the state's position to force."""
         raise NotImplementedError
+
+    def add_force_and_product(self, force: np.ndarray, v: np.ndarray, factor: float) -> None:
+        """Add f(x) + factor K v to force: `add_force` and `add_product`, or both in one pass."""
+        self.add_force(force)
+        self.add_product(force, v, factor)
 
     def assembleKMatrix(self) -> sparse.csr_matrix:
         """Return df/dx = -K, as in SOFA, shape (3 n, 3 n)."""

@@ -15,6 +15,7 @@ from sofa_softctl.runtime.behavior.constraint import ConstraintRows, ConstraintS
 from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Mass, ProjectiveConstraint
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.behavior.state_vectors import StateVectors
 from sofa_softctl.runtime.core import factory
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.node import Node
@@ -45,6 +46,8 @@ class MechanicalSystem:
     """Mapping that a state follows, by the state's id."""
     offset: dict[int, int]
     """First row of an independent state, by the state's id."""
+    vectors: StateVectors
+    """Vectors of independent and mapped states, of which `v`, `v_free` and `force` are parts."""
     size: int
     """Number of rows of three scalars."""
     v: np.ndarray

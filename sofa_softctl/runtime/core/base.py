@@ -17,8 +17,7 @@ from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
 from sofa_softctl.runtime.core.link import Link, LinkType
-from sofa_softctl.runtime.core.link_path import LinkPath
-from sofa_softctl.runtime.core.paths import explain_path, follow_path
+from sofa_softctl.runtime.core.paths import LinkPath, explain_path, follow_path
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
@@ -274,6 +273,9 @@ class Base:
         return self.getData(name) if name else self
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] == "_" and name in self.__dict__:  # most of those in a step
+            object.__setattr__(self, name, value)
+            return
         real = type(self).data_names.get(name)
         if (data := self.__dict__.get("_data", {}).get(real or name)) is not None:
             data.value = value

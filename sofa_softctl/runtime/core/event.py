@@ -10,11 +10,8 @@ class Event(dict[str, Any]):
 
     def __init__(self, type: str, **content: Any) -> None:
         super().__init__(type=type, isHandled=False, **content)
-
-    @property
-    def handler(self) -> str:
+        self.handler = f"on{type}"
         """Name of the controller's method for it, such as `onAnimateBeginEvent`."""
-        return f"on{self['type']}"
 
 
 def key_pressed(key: str) -> Event:

@@ -88,12 +88,15 @@ class Controller(ScriptComponent):
 
     def handle(self, event: Event) -> None:
         """Call the method for the event, unless it does not listen or has left the scene."""
+        handler = event.handler
+        instance_method = self.__dict__.get(handler)
+        method = getattr(type(self), handler, None)
+        if method is None and instance_method is None and type(self).onEvent is Controller.onEvent:
+            return  # most events: it does nothing with them
         if self._context is None or not self.listening.get():
             return
-        instance_method = self.__dict__.get(event.handler)
-        method = getattr(type(self), event.handler, None)
         try:
-            with Handling(self, event.handler):
+            with Handling(self, handler):
                 if callable(instance_method):
                     instance_method(event)
                 elif callable(method):

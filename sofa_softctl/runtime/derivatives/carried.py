@@ -7,7 +7,7 @@ import scipy.sparse as sparse
 from sofa_softctl.runtime.behavior.constraint import LagrangianConstraint
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
-from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
+from sofa_softctl.runtime.simulation.jacobian import mappings_above, total_jacobian
 
 
 def carried_points(

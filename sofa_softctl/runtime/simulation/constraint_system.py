@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.constraint import (
+    ActiveRows,
     ConstraintRows,
     ConstraintSystem,
     LagrangianConstraint,
+    RowBlock,
+    StateRows,
 )
 from sofa_softctl.runtime.behavior.solvers import ConstraintCorrection, MechanicalSystem
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.data import DataWatch
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.rows import Entries
-from sofa_softctl.runtime.simulation.system_matrix import mappings_above
+from sofa_softctl.runtime.kernels.mapping.jacobian import pull_directions
+from sofa_softctl.runtime.simulation.jacobian import SystemJacobians, expand
 
 
 class ConstraintProblem(ConstraintSystem):
@@ -38,6 +43,7 @@ class ConstraintProblem(ConstraintSystem):
         ]
         self.systems = systems
         self.corrections = corrections
+        self._jacobians = {id(system): SystemJacobians(system) for system in systems}
         self.contacts: Sequence[LagrangianConstraint] = []
         """Constraints of this step only; they follow the other constraints of their node."""
         self._order = {id(node): number for number, node in enumerate(root.walk())}
@@ -46,7 +52,24 @@ class ConstraintProblem(ConstraintSystem):
             if all(self._pullback_of(constraint, state) is None for state in constraint.states):
                 problem = "holds constraints, but no time integrator (ODE solver) moves it."
                 raise constraint.state.fault(problem)
+        self.row_blocks = [block for system in systems for block in self._create_blocks(system)]
+        self._member_of = {
+            id(member): (block, number)
+            for block, _ in self.row_blocks
+            for number, member in enumerate(block.members)
+        }
+        self._ends = DataWatch(constraint.endTime for constraint in self.constraints)
         self.clear()
+
+    def _create_blocks(self, system: MechanicalSystem) -> list[tuple[RowBlock, MechanicalSystem]]:
+        vectors = system.vectors
+        members: dict[type[RowBlock], list[LagrangianConstraint]] = {}
+        for constraint in self.constraints:
+            block_type, states = constraint.block_type, constraint.states
+            if block_type is not None and id(states[0]) in vectors.first:
+                if vectors.has_points(states[0]):
+                    members.setdefault(block_type, []).append(constraint)
+        return [(block_type(group, vectors.first), system) for block_type, group in members.items()]
 
     def clear(self) -> None:
         """Remove all rows, as before the first step."""
@@ -55,53 +78,128 @@ class ConstraintProblem(ConstraintSystem):
         self.lam = np.zeros(0)
         self.rows: dict[int, ConstraintRows] = {}
         self.active: list[LagrangianConstraint] = []
+        self.blocks, self.single = [], []
+        self._with_violation: list[LagrangianConstraint] = []
         self._layouts: dict[int, RowLayout] = {}
+        self._parts: dict[int, list[ConstraintPart]] = {}
+        self._updated: list[UpdatedRows] = []
         self.given: list[tuple[int, MechanicalState, Entries]] = []
         """First row, state and entries of each constraint's part in this step."""
 
     def build(self, time: float) -> None:
         """Compute rows, W and delta_free at the start-of-step position and the free motion."""
-        active = [c for c in self.constraints if _acts(c, time)]
-        active = sorted([*active, *self.contacts], key=self._order_of) if self.contacts else active
-        has_same_rows = active == self.active
-        self.active = active
-        parts: dict[int, list[ConstraintPart]] = {}
-        self.given = []
-        count = 0
-        for constraint in active:
-            constraint.constraintIndex.set(count)
-            for state, row, node, direction in constraint.parts():
-                pullback = self._pullback_of(constraint, state)
-                if pullback is None:
-                    continue  # an obstacle that nothing moves
-                has_same_rows &= pullback.matches_last_pattern(row, node)
-                self.given.append((count, state, Entries(row, node, direction)))
-                part = ConstraintPart(count, pullback, pullback.carry(direction))
-                parts.setdefault(id(pullback.system), []).append(part)
-            count += constraint.row_count
-        if not has_same_rows:
-            self._layouts = {key: RowLayout(group) for key, group in parts.items()}
-        if count != self.count:
-            self.W = np.zeros((count, count))
-            self.delta_free = np.zeros(count)
-            self.lam = np.zeros(count)
+        active = self._find_active(time)
+        has_changes = any([block.read_changes() for block, _ in self.row_blocks])
+        for block, system in self.row_blocks:
+            block.compute(system.vectors.position, system.vectors.free_position)
+        if self.contacts or has_changes or active != self.active or not self._update_rows():
+            self._arrange_rows(active)
+        for system in self.systems:
+            if (parts := self._parts.get(id(system))) is not None:
+                layout = self._layouts[id(system)]
+                jacobians = self._jacobians[id(system)]
+                jacobians.update()
+                direction = layout.expand_directions(parts, jacobians, system.fixed)
+                self.rows[id(system)] = ConstraintRows(
+                    self.count, layout.row, layout.node, direction
+                )
         self.W[:] = 0.0
         self.lam[:] = 0.0
-        for system in self.systems:
-            if id(system) in parts:
-                layout = self._layouts[id(system)]
-                direction = layout.expand_directions(parts[id(system)])
-                if system.fixed.any():
-                    direction = np.where(system.fixed[layout.node], 0.0, direction)
-                self.rows[id(system)] = ConstraintRows(count, layout.row, layout.node, direction)
-            else:
-                self.rows.pop(id(system), None)
         for correction, system in self.corrections:
             rows = self.rows.get(id(system))
             if rows is not None:
                 self.W += correction.delassus(rows, system.solver.position_factor)
-        for constraint in self.active:
+        for block, source, target, _ in self.blocks:
+            self.delta_free[target] = block.violation[source]
+        for constraint in self._with_violation:
             self.rows_of(constraint, self.delta_free)[:] = constraint.violation()
+
+    def _find_active(self, time: float) -> list[LagrangianConstraint]:
+        if self._ends.has_changed():
+            self._is_timed = any(c.endTime.get() >= 0.0 for c in self.constraints)
+        if not self._is_timed or keeps_sofa_defects():  # SOFA does not check it
+            return self.constraints
+        return [c for c in self.constraints if not 0.0 <= c.endTime.get() <= time]
+
+    def _arrange_rows(self, active: list[LagrangianConstraint]) -> None:
+        """Give each active constraint its rows, and collect their entries on the systems."""
+        active = sorted([*active, *self.contacts], key=self._order_of) if self.contacts else active
+        has_same_rows = active == self.active
+        self.active = active
+        self._parts, self.given, self._updated, self.rows = {}, [], [], {}
+        count = 0
+        for constraint in active:
+            constraint.constraintIndex.set(count)
+            updated = UpdatedRows(constraint, [])
+            for state, row, node, direction in self._entries_of(constraint):
+                pullback = self._pullback_of(constraint, state)
+                if pullback is None:
+                    continue  # an obstacle that nothing moves
+                has_same_rows &= pullback.matches_last_pattern(row, node)
+                parts = self._parts.setdefault(id(pullback.system), [])
+                updated.places.append((len(self.given), parts, len(parts)))
+                self.given.append((count, state, Entries(row, node, direction)))
+                parts.append(ConstraintPart(count, pullback, direction))
+            self._updated += [] if id(constraint) in self._member_of else [updated]
+            count += constraint.row_count
+        if not has_same_rows or not self._layouts:
+            self._layouts = {key: RowLayout(group) for key, group in self._parts.items()}
+        if count != self.count:
+            self.W = np.zeros((count, count))
+            self.delta_free = np.zeros(count)
+            self.lam = np.zeros(count)
+        self._arrange_blocks()
+
+    def _arrange_blocks(self) -> None:
+        """Find the rows of the blocks' members that act in this step."""
+        is_active = set(map(id, self.active))
+        self.blocks = []
+        for block, _ in self.row_blocks:
+            sources, targets = [np.empty(0, int)], [np.empty(0, int)]
+            members, start, count = [], 0, 0
+            for member in block.members:
+                rows = np.arange(member.row_count)
+                if id(member) in is_active:
+                    sources.append(start + rows)
+                    targets.append(member.constraintIndex.get() + rows)
+                    members.append((member, slice(count, count + len(rows))))
+                    count += len(rows)
+                start += len(rows)
+            rows_of_block = (np.concatenate(sources), np.concatenate(targets))
+            self.blocks.append(ActiveRows(block, *rows_of_block, members))
+        self.single = [c for c in self.active if id(c) not in self._member_of]
+        self._with_violation = list(filter(self._has_own_violation, self.active))
+
+    def _has_own_violation(self, constraint: LagrangianConstraint) -> bool:
+        if id(constraint) not in self._member_of:
+            return True
+        block, _ = self._member_of[id(constraint)]
+        return not block.has_violation(constraint)
+
+    def _update_rows(self) -> bool:
+        """Update directions that no block computes in place; return False if rows changed."""
+        for constraint, places in self._updated:
+            start, count = constraint.constraintIndex.get(), constraint.row_count
+            remaining = iter(places)
+            for state, row, node, direction in self._entries_of(constraint):
+                pullback = self._pullback_of(constraint, state)
+                if pullback is None:
+                    continue
+                if not pullback.matches_last_pattern(row, node):
+                    self._layouts = {}
+                    return False
+                number, parts, position = next(remaining)
+                self.given[number] = (start, state, Entries(row, node, direction))
+                parts[position] = ConstraintPart(start, pullback, direction)
+            if constraint.row_count != count:
+                return False
+        return True
+
+    def _entries_of(self, constraint: LagrangianConstraint) -> Sequence[StateRows]:
+        if id(constraint) not in self._member_of:
+            return constraint.parts()
+        block, number = self._member_of[id(constraint)]
+        return [(constraint.states[0], *block.entries[number])]
 
     def rows_of(self, constraint: LagrangianConstraint, vector: np.ndarray) -> np.ndarray:
         """Return the view of a constraint's rows in a vector of the problem."""
@@ -111,7 +209,11 @@ class ConstraintProblem(ConstraintSystem):
     def store(self) -> None:
         """Store the multipliers and the resulting delta in every constraint."""
         delta = self.W @ self.lam + self.delta_free
-        for constraint in self.active:
+        for rows in self.blocks:
+            lam, motion = self.lam[rows.target], delta[rows.target]
+            for member, part in rows.members:
+                member.store(lam[part], motion[part])
+        for constraint in self.single:
             lam = self.rows_of(constraint, self.lam).copy()
             constraint.store(lam, self.rows_of(constraint, delta))
 
@@ -155,70 +257,35 @@ class ConstraintProblem(ConstraintSystem):
     def _new_pullback(self, state: MechanicalState) -> RowPullback | None:
         for system in self.systems:
             if id(state) in system.offset or id(state) in system.mapping_of:
-                return RowPullback(system, state)
+                return RowPullback(self._jacobians[id(system)], state)
         return None
 
 
 class RowPullback:
     """J^T of the mappings between a constraint's state and independent states, by nodes.
 
-    The nodes of a constraint rarely change, so their nodes in the system are stored. If all
-    mappings have constant weights, the weights of the directions are constant; otherwise (a body
-    rotates) the mappings are applied to the directions in every step.
+    The nodes of a constraint rarely change, so their nodes in the system are stored.
     """
 
-    def __init__(self, system: MechanicalSystem, state: MechanicalState) -> None:
-        self.system, self.state = system, state
-        self._constant = all(m.has_constant_weights for m in mappings_above(state, system))
+    def __init__(self, jacobians: SystemJacobians, state: MechanicalState) -> None:
+        self.system, self._jacobian = jacobians.system, jacobians.of(state)
         self._last_pattern = (b"", b"")
-        self._entries = (np.empty(0, dtype=int), np.empty(0, dtype=int))
-        self.row = self.node = self.source = np.empty(0, dtype=int)
-        self.weight = np.empty((0, 1))
+        self.row = self.node = self.source = self.index = np.empty(0, np.int64)
 
     def matches_last_pattern(self, row: np.ndarray, node: np.ndarray) -> bool:
         """Return True if rows and nodes on the state are unchanged; store a new pattern.
 
-        They become the entries `row`, `node` of the system, with `weight` times the direction
-        `source` in the result of `carry`.
+        They become the entries `row`, `node` of the system, with J^T times the direction `source`,
+        J the block `index` of the system's Jacobians.
         """
         pattern = (row.tobytes(), node.tobytes())
         if pattern == self._last_pattern:
             return True
-        self._last_pattern, self._entries = pattern, (row, node)
-        if self._constant:
-            ends = self._pull(Entries(np.arange(len(row)), node, np.ones((len(row), 1))))
-            self.row, self.node = row[ends.row], ends.node
-            self.source, self.weight = ends.row, ends.direction
-        else:
-            ends = self._pull(Entries(row, node, np.zeros((len(row), 3))))
-            self.row, self.node = ends.row, ends.node
-            self.source, self.weight = np.arange(len(ends.row)), np.ones((len(ends.row), 1))
+        self._last_pattern = pattern
+        self.source, entry = expand(self._jacobian.starts, node)
+        self.row, self.node = row[self.source], self._jacobian.nodes[entry]
+        self.index = self._jacobian.first + entry
         return False
-
-    def carry(self, direction: np.ndarray) -> np.ndarray:
-        """Return the directions with the indices `source`: on the state, or in the system.
-
-        Args:
-            direction: Direction of each entry on the constraint's state, shape (k, 3).
-        """
-        return direction if self._constant else self._pull(Entries(*self._entries, direction))[2]
-
-    def _pull(self, entries: Entries) -> Entries:
-        """Return entries on the system for entries on the constraint's state."""
-        blocks = list(self._pull_through(self.state, entries))
-        return Entries(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
-
-    def _pull_through(self, state: MechanicalState, entries: Entries) -> Iterator[Entries]:
-        start = self.system.offset.get(id(state))
-        if start is not None:
-            yield entries._replace(node=entries.node + start)
-            return
-        mapping = self.system.mapping_of.get(id(state))
-        if mapping is None:  # nothing moves it
-            yield Entries(*(part[:0] for part in entries))
-            return
-        for driver, pulled in zip(mapping.drivers, mapping.pull(entries), strict=True):
-            yield from self._pull_through(driver, pulled)
 
 
 class ConstraintPart(NamedTuple):
@@ -229,7 +296,15 @@ class ConstraintPart(NamedTuple):
     pullback: RowPullback
     """Map of its entries to the system."""
     direction: np.ndarray
-    """Direction of each entry, shape (n, 3); see `RowPullback.carry`."""
+    """Direction of each entry on the constraint's state, shape (n, 3)."""
+
+
+class UpdatedRows(NamedTuple):
+    """Constraint whose directions are asked for, or mapped, in every step."""
+
+    constraint: LagrangianConstraint
+    places: list[tuple[int, list[ConstraintPart], int]]
+    """Index in `given`, list of parts and index there, for each of its parts."""
 
 
 class RowLayout:
@@ -242,14 +317,14 @@ class RowLayout:
         self.source = np.concatenate(
             [part.pullback.source + k for k, part in zip(first[:-1], parts, strict=True)]
         )
-        self.weight = np.concatenate([part.pullback.weight for part in parts])
+        self.index = np.concatenate([part.pullback.index for part in parts])
 
-    def expand_directions(self, parts: list[ConstraintPart]) -> np.ndarray:
-        """Return the direction of every entry, shape (k, 3)."""
+    def expand_directions(
+        self, parts: list[ConstraintPart], jacobians: SystemJacobians, fixed: np.ndarray
+    ) -> np.ndarray:
+        """Return the direction of every entry, 0 in fixed rows (n, 3), shape (k, 3)."""
         directions = np.concatenate([part.direction for part in parts])
-        return np.asarray(directions[self.source] * self.weight)
-
-
-def _acts(constraint: LagrangianConstraint, time: float) -> bool:
-    end = constraint.endTime.get()
-    return end < 0.0 or time < end or keeps_sofa_defects()  # SOFA does not check it
+        out = np.empty((len(self.node), 3))
+        blocks = (self.index, jacobians.blocks, jacobians.is_weight)
+        pull_directions(directions, self.source, *blocks, self.node, fixed, out)
+        return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,13 +13,15 @@ from sofa_softctl.runtime.behavior.mapping import Mapping
 from sofa_softctl.runtime.behavior.roles import ContactDetection
 from sofa_softctl.runtime.behavior.solvers import AnimationLoop, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.data import DataWatch
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
 from sofa_softctl.runtime.helper.timer import Clock
+from sofa_softctl.runtime.simulation.followers import place_follower
 from sofa_softctl.runtime.simulation.outer_forces import OuterForces
-from sofa_softctl.runtime.simulation.system import GraphSystem, apply_projections, place_follower
+from sofa_softctl.runtime.simulation.system import GraphSystem, apply_projections
 
 _INITIALISED = ("state", "mapping", "mass", "force field", "projective constraint", "constraint")
 """Categories of components that take part in a step only after their init()."""
@@ -71,12 +74,21 @@ class SteppingLoop(AnimationLoop):
             pipeline.prepare()
             self.pipelines.append(pipeline)
         self._version = root.version
+        nodes = list(root.walk(everything=True))
+        self._times = [node.time for node in nodes]
+        self._context_watch = DataWatch(
+            node._data[name] for node in nodes for name in ("dt", "gravity")
+        )
+        self._has_contexts = any(node.contexts for node in nodes)
         self._update_penalties()
 
     def settle(self) -> None:
         """Apply projective constraints, then compute mapped states, and clear outer forces."""
         apply_projections(self.projective)
-        self.propagate()
+        for system in self.systems:
+            system.place_followers()
+        for mapping in self.unmoved_mappings:
+            place_follower(mapping)
         self.outer.clear()
 
     def propagate(self) -> None:
@@ -169,6 +181,7 @@ class SteppingLoop(AnimationLoop):
         if self.root.version != self._version:
             self.prepare()
         for system in self.systems:
+            system.check_vectors()
             system.update_fixed()
         self.clock.lap("controllers")
 
@@ -178,23 +191,33 @@ class SteppingLoop(AnimationLoop):
         self.settle()
         root.time.set(root.time.get() + h)
         root.nbComputedSteps.set(root.nbComputedSteps.get() + 1)
-        root.inherit()
+        self._pass_context(root)
         self._check_finite()
         self.clock.lap("mappings")
         root.send(Event("AnimateEndEvent", dt=h))
         root.send(Event("UpdateMappingEndEvent"))
         self.clock.lap("controllers")
 
+    def _pass_context(self, root: Node) -> None:
+        """Pass the root's time to all nodes; dt and gravity, too, if one has changed."""
+        if self._has_contexts or self._context_watch.has_changed():
+            root.inherit()
+            self._context_watch.has_changed()  # of the nodes below
+            return
+        time = root.time.get()
+        for data in self._times:
+            data.set(time)
+
     def check_free_motion(self) -> None:
         """Raise a DivergedError before NaN of the free motion reaches rows and controllers."""
         for system in self.systems:
-            if not np.isfinite(system.v_free).all():
+            if not _is_finite(system.v_free):
                 self._raise_diverged(system, ("position", "velocity", "free_velocity"))
 
     def _check_finite(self) -> None:
         for system in self.systems:
             positions = (state.position.get() for state in system.states)
-            if not np.isfinite(system.v).all() or not all(np.isfinite(x).all() for x in positions):
+            if not _is_finite(system.v) or not all(map(_is_finite, positions)):
                 self._raise_diverged(system, ("position", "velocity"))
 
     def _raise_diverged(self, system: GraphSystem, names: tuple[str, ...]) -> None:
@@ -203,3 +226,8 @@ class SteppingLoop(AnimationLoop):
             is_diverged = ~np.all([np.isfinite(vector).all(axis=1) for vector in vectors], axis=0)
             if is_diverged.any():
                 raise DivergedError.from_nodes(state.describe(), *self._step, is_diverged)
+
+
+def _is_finite(vectors: np.ndarray) -> bool:
+    """Return True if all numbers are finite; their squares tell it in a quarter of the time."""
+    return math.isfinite(np.vdot(vectors, vectors)) or bool(np.isfinite(vectors).all())

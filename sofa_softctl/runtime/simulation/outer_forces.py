@@ -129,7 +129,8 @@ class OuterForces:
     def clear(self) -> None:
         """Clear the outer forces of this step."""
         for state in self.states:
-            state.clear_outer_force()
+            if len(state.externalForce.get()):
+                state.clear_outer_force()
 
 
 def _contents(system: GraphSystem) -> list[Any]:

@@ -18,7 +18,9 @@ from sofa_softctl.runtime.behavior.mechanics import (
 )
 from sofa_softctl.runtime.behavior.solvers import LinearSolver, MechanicalSystem, OdeSolver
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.behavior.state_vectors import StateVectors
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
+from sofa_softctl.runtime.simulation.followers import driver_arrays, group_followers
 
 
 class GraphSystem(MechanicalSystem):
@@ -43,7 +45,7 @@ class GraphSystem(MechanicalSystem):
         self.states = [state for state in states if id(state) not in followers]
         self._set_mappings(mappings, joints)
         self._lasting = (self.mappings, self.force_fields)
-        self._share_arrays()
+        self._create_vectors([m.child for m in mappings if m not in joints])
         self._check()
         self.linear_solver = self._linear_solver()
         self.fixed, self.identity = self.unused.copy(), self.unused.copy()
@@ -61,6 +63,7 @@ class GraphSystem(MechanicalSystem):
         joints = [joint for field in contacts if (joint := field.joint())]
         self.force_fields = [*force_fields, *contacts]
         self._set_mappings([*mappings, *joints], joints)
+        self._group_followers()
         if self.solver.has_matrix:
             self.linear_solver.renew()
 
@@ -70,39 +73,42 @@ class GraphSystem(MechanicalSystem):
         self.mapping_of = {id(mapping.child): mapping for mapping in mappings}
         self.mapped = [mapping.child for mapping in mappings]
         system_ids = {id(state) for state in self.all_states}
+        self._states = self.all_states
+        acted_on = self.acted_on()
+        self._loaded = [mapping for mapping in mappings if id(mapping.child) in acted_on]
         for joint in joints:
             joint.outside = {id(driver) for driver in joint.drivers} - system_ids
 
     def _components(self, category: str) -> list[Any]:
         return [item for node in self.nodes for item in node.of(category)]
 
-    def _share_arrays(self) -> None:
-        counts = [state.block_count for state in self.states]
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(int)
-        self.size = int(starts[-1])
-        self.offset = {
-            id(state): int(start) for state, start in zip(self.states, starts, strict=False)
-        }
-        self.v, self.v_free, self.force = (np.zeros((self.size, 3)) for _ in range(3))
+    def _create_vectors(self, followers: Sequence[MechanicalState]) -> None:
+        self.vectors = StateVectors(self.states, followers)
+        self.size = self.vectors.size
+        self.offset = {id(state): self.vectors.first[id(state)] for state in self.states}
+        self.v = self.vectors.velocity[: self.size]
+        self.v_free = self.vectors.free_velocity[: self.size]
+        self.force = self.vectors.force[: self.size]
+        self._has_only_points = all(map(self.vectors.has_points, self.states))
         self.unused = np.ones((self.size, 3), dtype=bool)  # where joints do not fill a row
         for state in self.states:
             self.part(self.unused, state)[:] = False
-        for state in self.states:
-            for name, array in (
-                ("velocity", self.v),
-                ("free_velocity", self.v_free),
-                ("force", self.force),
-            ):
-                data = state._data[name]
-                part = self.part(array, state)
-                np.copyto(part, data.get())
-                data.set(part)
+        self._group_followers()
+
+    def _group_followers(self) -> None:
+        self.followers = group_followers(self.mappings, self.vectors)
+        self._separate = [state for state in self.mapped if id(state) not in self.vectors.first]
+
+    def check_vectors(self) -> None:
+        """Adapt to Data of states that have another array, and to mappings with other weights."""
+        if not self.vectors.are_shared():
+            self.vectors.share()
+        if not all(group.is_current() for group in self.followers):
+            self._group_followers()
 
     @override
     def part(self, array: np.ndarray, state: MechanicalState) -> np.ndarray:
-        start, count, width = self.offset[id(state)], state.count, state.deriv_size
-        rows = array[start : start + state.block_count]
-        return rows.reshape(-1)[: count * width].reshape(count, width)
+        return self.vectors.part(array, state)
 
     def _check(self) -> None:
         fields = [field for field in self.force_fields if field.state]
@@ -154,29 +160,35 @@ class GraphSystem(MechanicalSystem):
 
     @override
     def compute_force(self, *, mass_factor: float = 0.0, stiffness_factor: float = 0.0) -> None:
-        self.force[:] = 0.0
-        for state in self.mapped:
-            state.force.get()[:] = 0.0
-        for state in self.all_states:
-            if len(state.externalForce.get()):
-                force = state.force.get()
-                force += state.outer_force()
+        self._clear_forces()
+        pushed = [state for state in self._states if len(state.externalForce.get())]
+        for state in pushed:
+            force = state.force.get()
+            force += state.outer_force()
+        has_unloaded_followers = all(id(state) in self.offset for state in pushed)
+        loaded = self._loaded if has_unloaded_followers else self.mappings
+        is_one_pass = stiffness_factor and not self.geometric
         for field in self.force_fields:
-            field.add_force(self._vectors(field)[0])
+            force, v = self._vectors(field)
+            if is_one_pass and not field.damps:
+                field.add_force_and_product(force, v, stiffness_factor)
+            else:
+                field.add_force(force)
         for mass in self.masses:
             if not mass.separateGravity.get():
                 assert mass._context is not None
                 mass.add_gravity(self._vectors(mass)[0], mass._context.gravity.get())
         if self.geometric:
+            self._gather(self.mappings)
             self._update_geometric()
-        if stiffness_factor:
+        if stiffness_factor and not is_one_pass:
             for field in self.force_fields:
                 if not field.damps:
                     field.add_product(*self._vectors(field), stiffness_factor)
         if mass_factor:
             for mass in self.masses:
                 mass.add_product(*self._vectors(mass), mass_factor)
-        self.gather()
+        self._gather(loaded)
 
     @override
     def gather(self) -> None:
@@ -184,10 +196,14 @@ class GraphSystem(MechanicalSystem):
 
     def _update_geometric(self) -> None:
         """Update geometric stiffnesses, which depend on the forces without mass and stiffness."""
-        self._gather(self.mappings)
         for stiffness in self.geometric:
             stiffness.update(1.0 / self.solver.position_factor)
         for state in self.mapped:
+            state.force.get()[:] = 0.0
+
+    def _clear_forces(self) -> None:
+        self.vectors.force[:] = 0.0
+        for state in self._separate:
             state.force.get()[:] = 0.0
 
     @override
@@ -224,7 +240,7 @@ class GraphSystem(MechanicalSystem):
     def _gather(self, mappings: list[Mapping]) -> None:
         for mapping in reversed(mappings):
             if mapping.mapForces.get():
-                mapping.add_jt_to(mapping.child.force.get(), _driver_arrays(mapping, "force"))
+                mapping.add_jt_to(mapping.child.force.get(), driver_arrays(mapping, "force"))
 
     def update_fixed(self) -> None:
         """Update the degrees of freedom that projective constraints fix at present."""
@@ -237,6 +253,7 @@ class GraphSystem(MechanicalSystem):
         if _are_same(clamped + rows, self._masks):
             return
         self._masks = clamped + rows
+        self.identity = np.empty_like(self.identity)  # a new array tells solvers of the change
         parts = ((self.fixed, acting, clamped), (self.identity, in_matrix, rows))
         for array, constraints, masks in parts:
             array[:] = self.unused
@@ -246,7 +263,7 @@ class GraphSystem(MechanicalSystem):
 
     @override
     def project(self, vector: np.ndarray) -> None:
-        vector[self.fixed] = 0.0
+        np.copyto(vector, 0.0, where=self.fixed)
         for constraint in filter(ProjectiveConstraint.acts, self._projecting):
             constraint.project_response(
                 lambda state: self.part(vector, state) if id(state) in self.offset else None
@@ -256,19 +273,25 @@ class GraphSystem(MechanicalSystem):
 
     @override
     def propagate(self) -> None:
-        for mapping in self.mappings:
-            place_follower(mapping)
+        self.check_vectors()
+        self.place_followers()
+
+    def place_followers(self) -> None:
+        """Compute mapped states, after `check_vectors` in the same step."""
+        for group in self.followers:
+            group.place()
 
     @override
     def propagate_free(self, h: float) -> None:
-        for state in self.states:
-            state.advance(state.free_velocity.get(), h, state.free_position.get())
-        for mapping in self.mappings:
-            child = mapping.child
-            mapping.apply_j_from(
-                _driver_arrays(mapping, "free_velocity"), child.free_velocity.get()
-            )
-            child.advance(child.free_velocity.get(), h, child.free_position.get())
+        if self._has_only_points:
+            rows, vectors = slice(self.size), self.vectors
+            np.multiply(self.v_free, h, out=vectors.free_position[rows])
+            vectors.free_position[rows] += vectors.position[rows]
+        else:
+            for state in self.states:
+                state.advance(state.free_velocity.get(), h, state.free_position.get())
+        for group in self.followers:
+            group.place_free(h)
 
     @override
     def move(self, h: float, v: np.ndarray) -> None:
@@ -281,9 +304,14 @@ class GraphSystem(MechanicalSystem):
 
     @override
     def correct(self, displacement: np.ndarray, change: np.ndarray) -> None:
+        if self._has_only_points:
+            rows, vectors = slice(self.size), self.vectors
+            np.add(vectors.free_position[rows], displacement, out=vectors.position[rows])
         for state in self.states:
-            position, start = state.position, state.free_position.get()
-            state.advance(self.part(displacement, state), 1.0, position.get(), start)
+            position = state.position
+            if not self._has_only_points:
+                start = state.free_position.get()
+                state.advance(self.part(displacement, state), 1.0, position.get(), start)
             position.touch()
             state.velocity.touch()
         np.add(self.v_free, change, out=self.v)
@@ -299,16 +327,3 @@ def apply_projections(constraints: Sequence[ProjectiveConstraint]) -> None:
     for constraint in filter(ProjectiveConstraint.acts, constraints):
         constraint.project_position(constraint.state.position.get())
         constraint.project_velocity(constraint.state.velocity.get())
-
-
-def place_follower(mapping: Mapping) -> None:
-    """Compute position and velocity of a follower from its drivers."""
-    child = mapping.child
-    mapping.apply_from(_driver_arrays(mapping, "position"), child.position.get())
-    mapping.apply_j_from(_driver_arrays(mapping, "velocity"), child.velocity.get())
-    child.position.touch()
-    child.velocity.touch()
-
-
-def _driver_arrays(mapping: Mapping, name: str) -> list[np.ndarray]:
-    return [driver._data[name].get() for driver in mapping.drivers]

@@ -218,3 +218,8 @@ def body_path(state: Any) -> str:
         node = parents[0]
     path: str = node.getPathName()
     return path
+
+
+def is_inside(body: str, path: str) -> bool:
+    """Return True if a path is the body's own or inside its node."""
+    return path == body or path.startswith(f"{body}/")

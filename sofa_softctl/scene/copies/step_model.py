@@ -41,7 +41,7 @@ from sofa_softctl.runtime.derivatives.trajectory import MotionGradient, Trajecto
 from sofa_softctl.runtime.kernels.contact.inside import distances
 from sofa_softctl.runtime.kernels.mapping.barycentric import locate
 from sofa_softctl.runtime.kernels.mapping.hexahedral import locate_in_hexahedra, trilinear
-from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
+from sofa_softctl.runtime.simulation.jacobian import mappings_above, total_jacobian
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.copies.split_mesh import centres_of_whole, hold_between
 from sofa_softctl.scene.graph.nodes import nodes_of

@@ -17,8 +17,8 @@ from sofa_softctl.runtime.behavior.roles import (
 )
 from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
 from sofa_softctl.runtime.mesh.checks import signed_volumes
+from sofa_softctl.runtime.simulation.jacobian import mappings_above, total_jacobian
 from sofa_softctl.runtime.simulation.simulation import loop_of
-from sofa_softctl.runtime.simulation.system_matrix import mappings_above, total_jacobian
 from sofa_softctl.scene.mesh_error.elements import LOCKING, NOT_LOCKING, Elements
 from sofa_softctl.scene.mesh_error.result import WEIGHT
 

@@ -11,10 +11,13 @@ from sofa_softctl.base.versions import PACKAGES
 from sofa_softctl.view.terminal.table import Table, make_console
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from sofa_softctl.bench.batch import Throughput
     from sofa_softctl.bench.results import Change, Results
     from sofa_softctl.bench.speed import CaseResult
     from sofa_softctl.bench.stream_timing import Timing
+    from sofa_softctl.runtime.simulation.step_plan import PlanLine
 
 
 def show_profile(profile: Any) -> None:
@@ -34,6 +37,17 @@ def show_profile(profile: Any) -> None:
     for phase, ms in sorted(profile.phases.items(), key=lambda item: -item[1]):
         table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
     make_console().print(table)
+
+
+def show_plan(lines: Sequence[PlanLine], console: Console) -> None:
+    """Print the actions of a step, a line each, under their phases."""
+    phase = ""
+    for line in lines:
+        if line.phase != phase:
+            phase = line.phase
+            console.print(f"[bold]{phase}[/]", highlight=False)
+        text = f"  {escape(line.subject)}: {escape(line.action)}"
+        console.print(text, highlight=False, soft_wrap=True)
 
 
 def show_comparison(comparison: Any, tolerance: float) -> None:

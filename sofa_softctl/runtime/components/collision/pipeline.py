@@ -20,7 +20,7 @@ from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data.types import Bool, Int, Text, Vector
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects, not_negative
-from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
+from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs, hull_of
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities, without_duplicates
 
 BOX_GROWTH = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
@@ -289,8 +289,9 @@ def _remove_duplicates(hits: Proximities) -> Proximities:
 
 def _hull(boxes: np.ndarray, alarm: float) -> list[float]:
     """Return the box around all boxes, enlarged at its lower corner."""
-    low, high = boxes[:, :3].min(axis=0) - alarm, boxes[:, 3:].max(axis=0)
-    return [*low.tolist(), *high.tolist()]
+    hull = hull_of(boxes)
+    hull[:3] -= alarm
+    return hull.tolist()  # type: ignore[no-any-return]
 
 
 def _overlap(a: list[float], b: list[float]) -> bool:

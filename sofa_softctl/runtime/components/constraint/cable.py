@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.behavior.constraint import imposed_value, read_limit
+from sofa_softctl.runtime.behavior.constraint import (
+    LagrangianConstraint,
+    RowBlock,
+    imposed_value,
+    read_limit,
+)
 from sofa_softctl.runtime.behavior.roles import Cable
 from sofa_softctl.runtime.components.topology.base import topology_of
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Color, Real, Reals, UInt, Vectors
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
-from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry
+from sofa_softctl.runtime.kernels.constraint.cable import cable_geometry, cable_rows
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_DELTA,
     IMPOSE_LAMBDA,
@@ -22,6 +27,59 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.constraint.cable_areas import Surface
+
+
+class CableBlock(RowBlock):
+    """Rows of cables."""
+
+    members: list[CableModel]  # type: ignore[assignment]
+
+    @override
+    def read(self) -> None:
+        members, first = self.members, self.first
+        for member in members:
+            member.update_points()
+        offsets = [first[id(member.state)] for member in members]
+        points = [member.indices.get() + k for member, k in zip(members, offsets, strict=True)]
+        nodes = [member.nodes + k for member, k in zip(members, offsets, strict=True)]
+        starts = np.concatenate([[0], np.cumsum([len(part) for part in points])])
+        owner = [member.owner + k for member, k in zip(members, starts, strict=False)]
+        ends = np.concatenate([[0], np.cumsum([len(part) for part in nodes])])
+        count, directions = len(members), np.zeros((ends[-1], 3))
+        self.length, self.motion = np.zeros(count), np.zeros(count)
+        self._arguments = (
+            starts,
+            np.concatenate(points),
+            np.array([member.pullPoint.get() for member in members]),
+            np.array([member.hasPullPoint.get() for member in members]),
+            ends,
+            np.concatenate(owner),
+            np.concatenate(nodes),
+            np.concatenate([member.weights for member in members]),
+            np.zeros((starts[-1], 3)),
+            directions,
+            self.length,
+            self.motion,
+        )
+        self._rest = np.array([member.cableInitialLength.get() for member in members])
+        self._lengths = [member.cableLength for member in members]
+        self.entries = []
+        for k, member in enumerate(members):
+            member.set_in_block(self, k)
+            row = np.zeros(len(member.nodes), dtype=np.int64)
+            self.entries.append((row, member.nodes, directions[ends[k] : ends[k + 1]]))
+        self.has_constant_parameters = not any(member.depends_on_length() for member in members)
+
+    @override
+    def has_violation(self, member: LagrangianConstraint) -> bool:
+        return type(member).violation is LagrangianConstraint.violation
+
+    @override
+    def compute(self, x: np.ndarray, x_free: np.ndarray) -> None:
+        cable_rows(x, x_free, *self._arguments)
+        self.violation = self.motion + (self._rest - self.length)
+        for data, length in zip(self._lengths, self.length.tolist(), strict=True):
+            data.set(length)
 
 
 class CableModel(Cable):
@@ -63,6 +121,8 @@ class CableModel(Cable):
     maxPositiveDisp = Real(0.0, "Largest length pulled in.", unit="length")
     maxNegativeDisp = Real(0.0, "Largest length let out.", unit="length")
     maxDispVariation = Real(0.0, "Largest change of displacement per step.", unit="length")
+    block_type = CableBlock
+
     drawPullPoint = Bool(True, "Draw the pull point.")
     drawPoints = Bool(True, "Draw the points.")
     drawPulledAreas = Bool(False, "Draw the areas.")
@@ -76,13 +136,19 @@ class CableModel(Cable):
         """
         self._has_areas = self.method.get() != "point"
         self._replace_centers()
-        self._check_points()
+        self._read_points()
         if not self.cableInitialLength.isSet():
             rest = self.state.rest_position.get()
             self.cableInitialLength.set(self._measure(rest))
         self.cableLength.set(self.cableInitialLength.get())
 
-    def _check_points(self) -> None:
+    def update_points(self) -> None:
+        """Check the points again if they have changed."""
+        if self.indices.getCounter() != self._points_counter:
+            self._read_points()
+
+    def _read_points(self) -> None:
+        """Check the points, and find the nodes that each of them pulls."""
         points = self.indices.get()
         if not len(points):
             complain(self, self.fault("needs at least one point in 'indices'."), " It is point 0.")
@@ -133,11 +199,15 @@ class CableModel(Cable):
 
         return Surface(x, topology.elements("edges"), triangles)
 
+    def depends_on_length(self) -> bool:
+        """Return True if the forward solver's parameters depend on the present length."""
+        return False
+
     def _assign_nodes(self) -> None:
         """Find the nodes that each point pulls, and their weights."""
         points = self.indices.get()
-        self._owner, self._nodes = np.arange(len(points)), points
-        self._weights = np.ones((len(points), 1))
+        self.owner, self.nodes = np.arange(len(points)), points
+        self.weights = np.ones(len(points))
         if self._has_areas:
             from sofa_softctl.runtime.components.constraint.cable_areas import area_around
             from sofa_softctl.runtime.components.radii import radii_for
@@ -169,12 +239,11 @@ class CableModel(Cable):
                         f"{radii[k]:g}."
                     )
                     complain(self, self.fault(problem))
-            self._owner = np.repeat(np.arange(len(points)), [len(inside) for inside, _ in areas])
-            self._nodes = np.concatenate([inside for inside, _ in areas])
-            self._weights = np.concatenate([weights for _, weights in areas])[:, None]
+            self.owner = np.repeat(np.arange(len(points)), [len(inside) for inside, _ in areas])
+            self.nodes = np.concatenate([inside for inside, _ in areas])
+            self.weights = np.concatenate([weights for _, weights in areas])
         if keeps_sofa_defects():  # of successive pulls on a node the second counts
-            self._weights[:-1][self._nodes[1:] == self._nodes[:-1]] = 0.0
-        self._row = np.zeros(len(self._nodes), dtype=np.int64)
+            self.weights[:-1][self.nodes[1:] == self.nodes[:-1]] = 0.0
 
     def reinit(self) -> None:
         """Check the points again."""
@@ -193,25 +262,18 @@ class CableModel(Cable):
 
     @override
     def build(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if self.indices.getCounter() != self._points_counter:  # the kernel does not check bounds
-            self._check_points()
-        self.cableLength.set(self._measure(self.state.position.get()))
-        return self._row, self._nodes, self._pulls()
-
-    def _pulls(self) -> np.ndarray:
-        """Return the pull direction on each of its nodes, shape (k, 3)."""
-        return self.directions[self._owner] * self._weights
+        self._measure(self.state.position.get())
+        directions = self.directions[self.owner] * self.weights[:, None]
+        return np.zeros(len(self.nodes), dtype=np.int64), self.nodes, directions
 
     def free_motion(self) -> float:
         """Return J (x_free - x), the shortening in the free motion."""
-        state = self.state
-        motion = state.free_position.get()[self._nodes] - state.position.get()[self._nodes]
-        return float(np.vdot(self._pulls(), motion))
+        block, number = self._in_block
+        return float(block.motion[number])
 
-    @override
-    def violation(self) -> np.ndarray:
-        gap = self.cableInitialLength.get() - self.cableLength.get()
-        return np.array([self.free_motion() + gap])
+    def set_in_block(self, block: CableBlock, number: int) -> None:
+        """Take length and motion from a block, where it has this number."""
+        self._in_block = block, number
 
     def store_start(self, lam: np.ndarray) -> None:
         """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
@@ -253,6 +315,10 @@ class CableConstraint(CableModel):
     value = Reals([0.0], "Displacements or multipliers (lambda), to choose from by valueIndex.")
     valueIndex = UInt(0, "Index of the entry of 'value' in use.")
     valueType = Choice("displacement", "Meaning of 'value'.", choices=("displacement", "force"))
+
+    @override
+    def depends_on_length(self) -> bool:
+        return self.valueType.get() == "displacement" and self.maxDispVariation.isSet()
 
     @override
     def resolution(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from sofa_softctl.runtime.core.data.types import Real
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
+from sofa_softctl.runtime.kernels.contact.frames import contact_frames
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
 from sofa_softctl.runtime.kernels.contact.share import share_in_contact
 from sofa_softctl.runtime.kernels.mapping import rigid
@@ -74,7 +75,7 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.near, self.identity = hits, identity
         reach = first.reach[hits.element[:, 0]] + second.reach[hits.element[:, 1]]
         self.contact_distance = contact_distance + reach
-        self.frames = frames(hits.normal)
+        self.frames = contact_frames(hits.normal)
         self.force = self.gap = np.zeros((len(hits.distance), 3))
 
     def contacts(self) -> dict[str, Any]:
@@ -215,20 +216,3 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         self.force, self.gap = np.zeros((2, self.contact_count, 3))
         self.force[:, : self.rows_each] = lam.reshape(-1, self.rows_each)
         self.gap[:, : self.rows_each] = delta.reshape(-1, self.rows_each)
-
-
-def frames(normal: np.ndarray) -> np.ndarray:
-    """Return normal and two tangents of each contact, shape (p, 3, 3), as SOFA chooses them.
-
-    Args:
-        normal: Unit normals, shape (p, 3).
-    """
-    shifted = normal[:, [2, 0, 1]]
-    s = np.cross(normal, shifted)
-    size = np.linalg.norm(s, axis=1, keepdims=True)
-    is_diagonal = size[:, 0] < 1e-9  # (1, 1, 1): any other direction works
-    if is_diagonal.any():
-        s[is_diagonal] = np.cross(normal[is_diagonal], [1.0, 0.0, 0.0])
-        size = np.linalg.norm(s, axis=1, keepdims=True)
-    s = s / size
-    return np.stack([normal, -np.cross(normal, s), s], axis=1)

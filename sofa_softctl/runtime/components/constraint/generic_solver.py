@@ -96,7 +96,9 @@ class GenericConstraintSolver(ConstraintSolver):
         if self.regularizationTerm.get() > 0.0:
             W[np.diag_indices(count)] += self.regularizationTerm.get()
         parameters = np.empty((count, PARAMETERS))
-        for constraint in problem.active:
+        for block, source, target, _ in problem.blocks:
+            parameters[target] = block.parameters()[source]
+        for constraint in problem.single:
             start = constraint.constraintIndex.get()
             parameters[start : start + constraint.row_count] = constraint.resolution()
             if constraint.starts_from is not None:
@@ -106,8 +108,10 @@ class GenericConstraintSolver(ConstraintSolver):
                 solution = np.linalg.lstsq(W[rows, rows], problem.delta_free[rows], rcond=None)[0]
                 problem.lam[rows] = -solution
         kinds = parameters[:, 0]
-        grouped = ((kinds == COULOMB) | (kinds == BLOCK)).sum()  # three rows each
-        self.currentNumConstraintGroups.set(int(count - grouped + grouped // 3))
+        grouped = 0
+        if problem.single:
+            grouped = int(((kinds == COULOMB) | (kinds == BLOCK)).sum())  # three rows each
+        self.currentNumConstraintGroups.set(count - grouped + grouped // 3)
         tolerance = self.tolerance.get() * (count if self.scaleTolerance.get() else 1)
         self.adjust(parameters)
         conjugate = self.resolutionMethod.get() == "NonsmoothNonlinearConjugateGradient"

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import (
     LagrangianConstraint,
+    RowBlock,
     imposed_value,
     only_watches,
     read_limit,
@@ -20,6 +21,29 @@ from sofa_softctl.runtime.kernels.constraint.gauss_seidel import (
     IMPOSE_LAMBDA,
     row_parameters,
 )
+from sofa_softctl.runtime.kernels.constraint.rows import position_violation
+
+
+class PositionBlock(RowBlock):
+    """Rows of PositionConstraints of points."""
+
+    members: list[PositionConstraint]  # type: ignore[assignment]
+    has_constant_parameters = True
+
+    @override
+    def read(self) -> None:
+        members = self.members
+        self.entries = [member.build() for member in members]
+        nodes = [member.row_nodes + self.first[id(member.state)] for member in members]
+        self._nodes = np.concatenate(nodes)
+        self._directions = np.concatenate([member.row_directions for member in members])
+        self._origin = np.concatenate([member.x_init for member in members])
+        self.violation = np.zeros(len(self._nodes))
+
+    @override
+    def compute(self, x: np.ndarray, x_free: np.ndarray) -> None:
+        rows = (self._nodes, self._directions, self._origin, self.violation)
+        position_violation(x, x_free, *rows)
 
 
 class PositionModel(LagrangianConstraint):
@@ -155,6 +179,7 @@ class PositionConstraint(PositionModel):
     """
 
     follows_otherwise = {"indices": "reinit"}
+    block_type = PositionBlock
 
     value = Reals([0.0], "Displacements or multipliers (lambda), to choose from by valueIndex.")
     valueIndex = UInt(0, "Index of the entry of 'value' in use.")

@@ -19,7 +19,6 @@ from sofa_softctl.runtime.components.elasticity.tetrahedral import TetrahedralFo
 from sofa_softctl.runtime.components.elasticity.von_mises_outputs import VonMisesOutputs
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals, Vectors
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
-from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
 
 if TYPE_CHECKING:
     from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
@@ -162,9 +161,12 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     def add_force_per_modulus(self, elements: np.ndarray | slice, force: np.ndarray) -> None:
         """Add df/dE of some elements at the positions of the last `add_force`."""
+        x = self.state.position.get()
         kernel.add_force(
-            self.state.position.get(),
+            x,
             self.x0,
+            x,
+            0.0,
             self.elements[elements],
             self.rotations[elements],
             self.h[elements],
@@ -200,11 +202,16 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     @override
     def add_force(self, force: np.ndarray) -> None:
+        self.add_force_and_product(force, self.state.position.get(), 0.0)
+
+    @override
+    def add_force_and_product(self, force: np.ndarray, v: np.ndarray, factor: float) -> None:
         if self.updateStiffness.get() and self.youngModulus.getCounter() != self._young_counter:
             self._set_stiffness()
         self._rotate()
         x = self.state.position.get()
-        kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
+        geometry = (self.elements, self.rotations, self.h)
+        kernel.add_force(x, self.x0, v, factor, *geometry, self.stiffness, force)
         if self.plasticMaxThreshold.get() > 0.0:
             self._add_plastic_force(x, force)
 
@@ -247,6 +254,8 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         kernel.add_matrix(self.h, self.stiffness, factor, slots.reshape(-1, 10), values)
         if self.exact_tangent:
+            from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
+
             self._spins = self._rotation_derivatives()
             tangent.add_turning_matrix(*self._spins, 1.0, factor, slots.reshape(-1, 10), values)
 
@@ -272,10 +281,14 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     @override
     def add_skew_matrix(self, values: np.ndarray, slots: np.ndarray) -> None:
+        from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
+
         tangent.add_turning_matrix(*self._spins, -1.0, 1.0, slots.reshape(-1, 10), values)
 
     def _rotation_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rotations' derivative and its effect on forces; see corotational_tangent."""
+        from sofa_softctl.runtime.kernels.elasticity import corotational_tangent as tangent
+
         B, G = np.empty((2, len(self.elements), 4, 3, 3))
         x = self.state.position.get()
         tangent.tangent_factors(

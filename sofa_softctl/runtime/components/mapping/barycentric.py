@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from sofa_softctl.runtime.behavior.mapping import Weights
 from sofa_softctl.runtime.components.mapping.linear import LinearMapping
 from sofa_softctl.runtime.components.topology.base import Topology
 from sofa_softctl.runtime.components.topology.containers import TopologyContainer
@@ -95,6 +96,10 @@ class BarycentricMapping(LinearMapping):
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:
         if self._has_topology:
             super().apply(x, out)
+
+    @override
+    def point_weights(self) -> list[Weights] | None:
+        return super().point_weights() if self._has_topology else None
 
     def _find_topology(self, parent: Any) -> Topology | None:
         topology: Any = self._links["input_topology"].getLinkedBase()

@@ -113,6 +113,10 @@ class CopyMapping(Mapping):
         return self.child.kind.name != "Vec1"
 
     @override
+    def point_weights(self) -> list[Weights] | None:
+        return self._weights
+
+    @override
     def weights(self, driver: int = 0) -> Weights:
         return self._weights[driver]
 

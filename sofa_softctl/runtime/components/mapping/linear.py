@@ -37,6 +37,11 @@ class LinearMapping(Mapping):
         self.starts = np.arange(len(nodes) + 1, dtype=np.int64) * width
         self.nodes = np.ascontiguousarray(nodes.ravel(), dtype=np.int64)
         self.factors = np.ascontiguousarray(factors.ravel(), dtype=float)
+        self._point_weights = [(self.starts, self.nodes, self.factors)]
+
+    @override
+    def point_weights(self) -> list[Weights] | None:
+        return self._point_weights
 
     @override
     def apply(self, x: np.ndarray, out: np.ndarray) -> None:

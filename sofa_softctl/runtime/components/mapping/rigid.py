@@ -6,11 +6,10 @@ import numpy as np
 import scipy.sparse as sparse
 from typing_extensions import override
 
-from sofa_softctl.runtime.behavior.mapping import Mapping
+from sofa_softctl.runtime.behavior.mapping import Mapping, NodeBlocks
 from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.core.data.types import Bool, Choice, Integers, Text, UInt, Vectors
 from sofa_softctl.runtime.helper.message import complain
-from sofa_softctl.runtime.kernels.constraint.rows import Entries
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 
@@ -154,39 +153,22 @@ class RigidMapping(Mapping):
         """False, since J rotates with the body."""
         return False
 
-    def pull(self, entries: Entries) -> list[Entries]:
-        """Return entries on the bodies: a force d at a node is d and the moment (R p) x d."""
-        row, node, direction = entries
-        is_moment = np.zeros(len(node), dtype=bool)
-        if self.child.kind.name == "Rigid3":
-            node, odd = np.divmod(node, 2)
-            is_moment = odd.astype(bool)  # these rows are moments already
-        is_force = ~is_moment
-        body = 2 * self.body[node]
-        moment = np.cross(self.arm[node[is_force]], direction[is_force])
-        return [
-            Entries(
-                np.concatenate([row, row[is_force]]),
-                np.concatenate([body + is_moment, body[is_force] + 1]),
-                np.concatenate([direction, moment]),
-            )
-        ]
+    @override
+    def jacobian_blocks(self, driver: int = 0) -> NodeBlocks:
+        """Return J: v + omega x arm of the rows of each node, then omega if it turns."""
+        count, turns = len(self.body), self.child.kind.name == "Rigid3"
+        centre = 2 * self.body
+        columns = [centre, centre + 1, centre + 1] if turns else [centre, centre + 1]
+        blocks = np.tile(np.eye(3), (count, len(columns), 1, 1))
+        rigid.cross_matrices(self.arm, blocks[:, 1])
+        starts = np.cumsum([0, *([2, 1] * count)]) if turns else 2 * np.arange(count + 1)
+        return starts, np.stack(columns, axis=1).ravel(), blocks.reshape(-1, 3, 3)
 
     @override
     def jacobian(self, driver: int = 0) -> sparse.csr_array:
-        count, width = len(self.body), self.child.deriv_size
-        axes = np.arange(width)
-        rows = [(width * np.arange(count)[:, None] + axes).ravel()]
-        cols = [(6 * self.body[:, None] + axes).ravel()]
-        values = [np.ones(count * width)]
-        for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # v_a += omega_b r_c - omega_c r_b
-            for axis, value in ((b, self.arm[:, c]), (c, -self.arm[:, b])):
-                rows.append(width * np.arange(count) + a)
-                cols.append(6 * self.body + 3 + axis)
-                values.append(value)
+        starts, nodes, blocks = self.jacobian_blocks(driver)
         shape = (3 * self.child.block_count, 3 * self.parent.block_count)
-        places = (np.concatenate(rows), np.concatenate(cols))
-        return sparse.coo_array((np.concatenate(values), places), shape=shape).tocsr()
+        return sparse.csr_array(sparse.bsr_array((blocks, nodes, starts), shape=shape).tocsr())
 
 
 class GeometricStiffness(ForceField):

@@ -12,6 +12,7 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.behavior.mechanics import Mass, Pairs
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.helper.message import complain
+from sofa_softctl.runtime.kernels.cholesky.block_matrix import add_diagonal
 
 
 class LumpedMass(Mass):
@@ -60,16 +61,15 @@ class LumpedMass(Mass):
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
         kind = self.state.kind.name
-        diagonal = factor * self.masses[:, 0]
         if kind == "Vec1":  # three joints share a row
+            diagonal = factor * self.masses[:, 0]
             rows, axes = np.divmod(np.arange(len(diagonal)), 3)
             values[slots[rows], axes, axes] += diagonal
             return
         if kind == "Rigid3":
             values[slots[1::2]] += factor * self.moments
-            slots = slots[::2]
-        for i in range(3):
-            values[slots, i, i] += diagonal
+            slots = np.ascontiguousarray(slots[::2])
+        add_diagonal(values, slots, self.masses, factor)
 
 
 def given_by(mass: Mass, *names: str) -> str:

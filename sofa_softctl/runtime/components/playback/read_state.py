@@ -14,7 +14,7 @@ from sofa_softctl.runtime.core.data import reading
 from sofa_softctl.runtime.core.data.types import Bool, Real, Text, Vector
 from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
-from sofa_softctl.runtime.simulation.system import place_follower
+from sofa_softctl.runtime.simulation.followers import place_follower
 
 Frame = tuple[float, dict[str, np.ndarray]]
 """Time, and the vectors at that time by their letters in the file."""

@@ -9,8 +9,8 @@ from sofa_softctl.runtime.core.event import Event
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import timer
 from sofa_softctl.runtime.helper.message import complain
+from sofa_softctl.runtime.simulation.followers import place_follower
 from sofa_softctl.runtime.simulation.loop import SteppingLoop
-from sofa_softctl.runtime.simulation.system import place_follower
 
 
 class DefaultAnimationLoop(SteppingLoop):

@@ -6,6 +6,7 @@ factorisation under another name: the solutions agree to rounding.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,11 @@ from sofa_softctl.runtime.behavior.solvers import DirectLinearSolver, Mechanical
 from sofa_softctl.runtime.core.data.types import Bool, Int, Real, Text
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
+from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky, FactorSizeError
 from sofa_softctl.runtime.simulation.system_matrix import SystemMatrix
+
+NODES_LISTED_MAX = 8
+"""Number of nodes that a message lists."""
 
 
 class SparseLDLSolver(DirectLinearSolver):
@@ -50,10 +54,11 @@ class SparseLDLSolver(DirectLinearSolver):
     def attach(self, system: MechanicalSystem) -> None:
         self.system = system
         self.matrix = SystemMatrix(system)
+        self._identity = system.identity
         self._fixed: np.ndarray = np.all(system.identity, axis=1)
-        self._factor = BlockCholesky(self.matrix.pattern, ~self._fixed)
+        self._factor = self._new_factor()
         self._lu: Any = None
-        self._b: np.ndarray = np.zeros((system.size, 3))
+        self._right_side: Callable[[], np.ndarray] = lambda: np.zeros((system.size, 3))
         self._x: np.ndarray = np.zeros((system.size, 3))
 
     @override
@@ -64,10 +69,12 @@ class SparseLDLSolver(DirectLinearSolver):
     @override
     def set_matrix(self, m: float, k: float, h: float) -> None:
         self.factors = (m, k, h)
-        fixed: np.ndarray = np.all(self.system.identity, axis=1)
-        if not np.array_equal(fixed, self._fixed):
-            self._fixed = fixed
-            self._factor = BlockCholesky(self.matrix.pattern, ~fixed)
+        if self.system.identity is not self._identity:
+            self._identity = self.system.identity
+            fixed: np.ndarray = np.all(self._identity, axis=1)
+            if not np.array_equal(fixed, self._fixed):
+                self._fixed = fixed
+                self._factor = self._new_factor()
         values = self.matrix.assemble(m, k, h)
         self._lu = None
         if not self._factor.factorize(values):
@@ -77,6 +84,15 @@ class SparseLDLSolver(DirectLinearSolver):
     @override
     def positive_definite(self) -> bool:
         return self._lu is None
+
+    def _new_factor(self) -> BlockCholesky:
+        try:
+            return BlockCholesky(self.matrix.pattern, ~self._fixed, row_positions(self.system))
+        except FactorSizeError as error:
+            raise self.fault(
+                f"cannot factorise {3 * self.system.size} degrees of freedom: {error} Use a "
+                "coarser mesh, or a CGLinearSolver, which has no factor."
+            ) from error
 
     def _factorize_indefinite(self) -> None:
         matrix = self.A()
@@ -90,15 +106,25 @@ class SparseLDLSolver(DirectLinearSolver):
             ) from error
 
     def _explain(self, matrix: Any) -> str:
-        """Name a state with neither mass nor stiffness, and a remedy."""
-        size = np.abs(matrix.diagonal())
+        """Name a state, or nodes of it, with neither mass nor stiffness, and a remedy."""
+        size = np.abs(matrix.diagonal()).reshape(-1, 3)
+        is_empty = size.max(axis=1) <= np.finfo(float).eps * size.max()
         for state in self.system.states:
-            start = 3 * self.system.offset[id(state)]
-            diagonal = size[start : start + 3 * state.block_count]
-            if len(diagonal) and diagonal.max() <= np.finfo(float).eps * size.max():
+            start = self.system.offset[id(state)]
+            rows = np.flatnonzero(is_empty[start : start + state.block_count])
+            if len(rows) and len(rows) == state.block_count:
                 return (
                     f"{state.describe()} has neither mass nor stiffness: map it to a body, with a "
                     "BarycentricMapping or RigidMapping in its node, or give it a mass."
+                )
+            if len(rows):
+                nodes = np.unique(3 * rows // state.deriv_size)
+                listed = ", ".join(map(str, nodes[:NODES_LISTED_MAX]))
+                others = ", ..." if len(nodes) > NODES_LISTED_MAX else ""
+                return (
+                    f"{len(nodes)} of the {state.count} nodes of {state.describe()} have neither "
+                    f"mass nor stiffness: {listed}{others}. They are in no element: leave them out "
+                    "of the mesh, hold them with a FixedProjectiveConstraint, or give them a mass."
                 )
         return (
             "Something can move freely without mass or stiffness: give every body a mass, or hold "
@@ -107,7 +133,7 @@ class SparseLDLSolver(DirectLinearSolver):
 
     @override
     def solve(self, b: np.ndarray) -> np.ndarray:
-        self._b = b
+        self._right_side = lambda: b
         if self._lu is not None:
             self._x = self._lu.solve(b.ravel()).reshape(b.shape)
         else:
@@ -128,11 +154,11 @@ class SparseLDLSolver(DirectLinearSolver):
 
     @override
     def correction(self, rows: ConstraintRows, lam: np.ndarray) -> np.ndarray:
-        self._b = rows.apply_transposed(lam, self.system.size)
+        self._right_side = lambda: rows.apply_transposed(lam, self.system.size)
         if self._lu is not None:
-            self._x = self._lu.solve(self._b.ravel()).reshape(self._b.shape)
+            self._x = self._lu.solve(self.b()).reshape(-1, 3)
         else:
-            self._x = self._factor.correction(self._Y, lam).reshape(self._b.shape)
+            self._x = self._factor.correction(self._Y, lam).reshape(-1, 3)
         return self._x
 
     def _dense(self, rows: ConstraintRows) -> np.ndarray:
@@ -146,11 +172,22 @@ class SparseLDLSolver(DirectLinearSolver):
 
     def b(self) -> np.ndarray:
         """Return the last right-hand side: H^T lambda after a step with constraints."""
-        return self._b.ravel()
+        return self._right_side().ravel()
 
     def x(self) -> np.ndarray:
         """Return the solution of the last solve."""
         return self._x.ravel()
+
+
+def row_positions(system: MechanicalSystem) -> np.ndarray:
+    """Return the position of the node of each row of three scalars, shape (n, 3); 0 for joints."""
+    positions = np.zeros((system.size, 3))
+    for state in system.states:
+        if (rows := state.deriv_size // 3) > 0:
+            start = system.offset[id(state)]
+            x = state.position.get()[:, :3]
+            positions[start : start + state.block_count] = np.repeat(x, rows, axis=0)
+    return positions
 
 
 class AsyncSparseLDLSolver(SparseLDLSolver):

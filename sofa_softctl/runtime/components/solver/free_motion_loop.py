@@ -224,13 +224,12 @@ class FreeMotionAnimationLoop(SteppingLoop):
     def _store_lambda(self, problem: ConstraintProblem, h: float) -> None:
         for system in self.systems:
             rows = problem.rows.get(id(system))
-            if rows is None:
+            if rows is None or not system.geometric:  # nothing else reads them
                 continue
             forces = rows.apply_transposed(problem.lam, system.size)
             for state in system.states:
                 np.copyto(state.lam, system.part(forces, state))
-            if system.geometric:
-                self._store_mapped_lambda(problem, system)
+            self._store_mapped_lambda(problem, system)
 
     @staticmethod
     def _store_mapped_lambda(problem: ConstraintProblem, system: MechanicalSystem) -> None:

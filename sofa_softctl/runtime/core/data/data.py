@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +11,15 @@ import numpy as np
 from sofa_softctl.base.source_line import Line, describe, scene_line
 from sofa_softctl.errors import LinkError, SceneError, UnreadableValueError
 from sofa_softctl.runtime.core.data.handling import get_noted
-from sofa_softctl.runtime.core.link_path import LinkPath
+from sofa_softctl.runtime.core.paths import LinkPath
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sofa_softctl.runtime.core.data.declaration import DataType
 
+_COUNTER, _PARENT = attrgetter("_counter"), attrgetter("_parent")
 _PATH = re.compile(r"[./]*[A-Za-z_][\w/.]*\.[A-Za-z_]\w*")
 """Pattern of a text that looks like the path of a Data."""
 
@@ -301,6 +303,17 @@ class Data(metaclass=DataClass):
         """Count a change of the array in place."""
         self._counter += 1
 
+    def overwrite(self, values: np.ndarray) -> None:
+        """Copy numbers of the present shape into its array, as a controller's output of a step.
+
+        Unlike `assign` it neither converts nor checks them, unless another Data follows.
+        """
+        if self._followers or np.shape(self._value) != values.shape:
+            self.value = values
+            return
+        np.copyto(self._value, values)
+        self._counter += 1
+
     def set_from_script(self, array: np.ndarray) -> None:
         """Set its array, or a copy of it, that a script has changed."""
         is_copy = array is not self._value
@@ -477,3 +490,26 @@ def _has_nan(value: Any) -> bool:
 def _short(value: Any) -> str:
     text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+class DataWatch:
+    """Counters of several Data at the last look: a hundred of them take some microseconds.
+
+    Args:
+        data: The Data to watch.
+    """
+
+    def __init__(self, data: Iterable[Data]) -> None:
+        self._data = tuple(data)
+        self._counters: list[int] | None = None
+
+    def has_changed(self) -> bool:
+        """Return True at the first call, and if a Data has changed since the last one."""
+        if any(map(_PARENT, self._data)):  # reading updates the counters of those that follow
+            for data in self._data:
+                data.get()
+        counters = list(map(_COUNTER, self._data))
+        if counters == self._counters:
+            return False
+        self._counters = counters
+        return True

@@ -1,9 +1,10 @@
-"""BLAS and LAPACK inside compiled kernels, called from SciPy's libraries.
+"""BLAS inside compiled kernels, called from SciPy's libraries.
 
 SciPy publishes the addresses of its Fortran routines for Cython; registered under a name with
 LLVM they are ordinary calls of a kernel that can still be kept on disk. All matrices are
-column-major, given as a slice that begins at their first element, with their leading dimension
-(elements between columns). A row-major (n, m) array is the column-major transpose, ld = m.
+column-major, given as an array, the index of their first element in it, and their leading dimension
+(elements between columns). A row-major (n, m) array is the column-major transpose, ld = m. Slices
+instead of indices would take longer than small products: numba counts references to them.
 
 The wrappers are compiled into the kernels that call them: after an edit see `jit`.
 """
@@ -29,76 +30,68 @@ stack_copy: Any = cgutils.alloca_once_value
 N, T = ord("N"), ord("T")  # not transposed, transposed
 L, R = ord("L"), ord("R")  # lower (or left), right
 
-# Columns of a triangle for one call of potrf or trsm; gemm does the remaining work, since OpenBLAS'
-# potrf and trsm are several times slower. Measured: 12 to 24 are equal, 36 is slower.
+# Columns for one call of trsm; gemm does the remaining work, since OpenBLAS' trsm is several times
+# slower. Measured: 12 to 24 are equal, 36 is slower.
 TRIANGLE = 24
 
 
 @njit
 def gemm(
     trans_a: int, trans_b: int, m: int, n: int, k: int,
-    alpha: float, a: np.ndarray, ld_a: int, b: np.ndarray, ld_b: int,
-    beta: float, c: np.ndarray, ld_c: int,
+    alpha: float, a: np.ndarray, a0: int, ld_a: int, b: np.ndarray, b0: int, ld_b: int,
+    beta: float, c: np.ndarray, c0: int, ld_c: int,
 ) -> None:  # fmt: skip
     """C (m x n) = alpha op(A) op(B) + beta C, op(A) m x k, op(B) k x n."""
     _dgemm(
         _char(trans_a), _char(trans_b), _int(m), _int(n), _int(k),
-        _real(alpha), a.ctypes, _int(ld_a), b.ctypes, _int(ld_b),
-        _real(beta), c.ctypes, _int(ld_c),
+        _real(alpha), _element(a, a0), _int(ld_a), _element(b, b0), _int(ld_b),
+        _real(beta), _element(c, c0), _int(ld_c),
     )  # fmt: skip
 
 
 @njit
 def gemv(
-    trans: int, m: int, n: int, alpha: float, a: np.ndarray, ld_a: int,
-    x: np.ndarray, beta: float, y: np.ndarray,
+    trans: int, m: int, n: int, alpha: float, a: np.ndarray, a0: int, ld_a: int,
+    x: np.ndarray, x0: int, beta: float, y: np.ndarray, y0: int,
 ) -> None:  # fmt: skip
     """Vector y = alpha op(A) x + beta y, A m x n."""
     _dgemv(
-        _char(trans), _int(m), _int(n), _real(alpha), a.ctypes, _int(ld_a),
-        x.ctypes, _int(1), _real(beta), y.ctypes, _int(1),
+        _char(trans), _int(m), _int(n), _real(alpha), _element(a, a0), _int(ld_a),
+        _element(x, x0), _int(1), _real(beta), _element(y, y0), _int(1),
     )  # fmt: skip
 
 
 @njit
 def syrk(
-    n: int, k: int, alpha: float, a: np.ndarray, ld_a: int, beta: float, c: np.ndarray, ld_c: int
-) -> None:
+    n: int, k: int, alpha: float, a: np.ndarray, a0: int, ld_a: int,
+    beta: float, c: np.ndarray, c0: int, ld_c: int,
+) -> None:  # fmt: skip
     """Lower triangle of C (n x n) = alpha A A^T + beta C, A n x k."""
     _dsyrk(
         _char(L), _char(N), _int(n), _int(k),
-        _real(alpha), a.ctypes, _int(ld_a), _real(beta), c.ctypes, _int(ld_c),
+        _real(alpha), _element(a, a0), _int(ld_a), _real(beta), _element(c, c0), _int(ld_c),
     )  # fmt: skip
 
 
 @njit
-def trsm(trans: int, m: int, n: int, l: np.ndarray, ld_l: int, b: np.ndarray, ld_b: int) -> None:
+def trsm(
+    trans: int, m: int, n: int, l: np.ndarray, l0: int, ld_l: int,
+    b: np.ndarray, b0: int, ld_b: int,
+) -> None:  # fmt: skip
     """B (m x n) = B op(L)^-1, L n x n lower triangular."""
     _dtrsm(
         _char(R), _char(L), _char(trans), _char(N), _int(m), _int(n),
-        _real(1.0), l.ctypes, _int(ld_l), b.ctypes, _int(ld_b),
+        _real(1.0), _element(l, l0), _int(ld_l), _element(b, b0), _int(ld_b),
     )  # fmt: skip
 
 
 @njit
-def trsv(trans: int, n: int, l: np.ndarray, ld_l: int, x: np.ndarray) -> None:
+def trsv(trans: int, n: int, l: np.ndarray, l0: int, ld_l: int, x: np.ndarray, x0: int) -> None:
     """Vector x = op(L)^-1 x, L n x n lower triangular."""
     _dtrsv(
-        _char(L), _char(trans), _char(N), _int(n), l.ctypes, _int(ld_l), x.ctypes, _int(1)
+        _char(L), _char(trans), _char(N), _int(n),
+        _element(l, l0), _int(ld_l), _element(x, x0), _int(1),
     )  # fmt: skip
-
-
-@njit
-def potrf(n: int, a: np.ndarray, ld_a: int) -> int:
-    """Lower triangle of A (n x n) = L with L L^T = A.
-
-    Returns:
-        0, or the number of the first column (from 1) whose pivot is not positive; NaN may pass.
-    """
-    info = _int(0)
-    _dpotrf(_char(L), _int(n), a.ctypes, _int(ld_a), info)
-    first: int = _value(info)
-    return first
 
 
 def _address(kind: Any) -> Any:
@@ -114,13 +107,14 @@ def _address(kind: Any) -> Any:
     return intrinsic(address)
 
 
-def _target(typing_context: Any, pointer: Any) -> Any:
-    """Return type and code of the value behind a pointer."""
+def _pointer(typing_context: Any, array: Any, index: Any) -> Any:
+    """Return type and code of the address of an element of an array in one run of memory."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.load(arguments[0])
+        data = context.make_array(array)(context, builder, value=arguments[0]).data
+        return builder.gep(data, [context.cast(builder, arguments[1], index, types.intp)])
 
-    return pointer.dtype(pointer), generate
+    return types.CPointer(array.dtype)(array, index), generate
 
 
 def _fortran(module: str, name: str, arguments: str) -> Any:
@@ -134,10 +128,9 @@ def _fortran(module: str, name: str, arguments: str) -> Any:
 
 
 _char, _int, _real = _address(types.int8), _address(types.int32), _address(types.float64)
-_value = intrinsic(_target)
+_element = intrinsic(_pointer)
 _dgemm = _fortran("cython_blas", "dgemm", "cciiiddididdi")
 _dgemv = _fortran("cython_blas", "dgemv", "ciiddididdi")
 _dsyrk = _fortran("cython_blas", "dsyrk", "cciiddiddi")
 _dtrsm = _fortran("cython_blas", "dtrsm", "cccciiddidi")
 _dtrsv = _fortran("cython_blas", "dtrsv", "cccididi")
-_dpotrf = _fortran("cython_lapack", "dpotrf", "cidii")

@@ -174,3 +174,19 @@ def _checked_pairs(
                 f"{name} has nodes from {nodes.min()} to {nodes.max()}, but there are {n_nodes}."
             )
     return rows, cols
+
+
+@njit
+def add_diagonal(values: np.ndarray, slots: np.ndarray, numbers: np.ndarray, factor: float) -> None:
+    """Add factor times a number times the identity to each of some blocks.
+
+    Args:
+        values: Blocks, shape (m, 3, 3).
+        slots: Index of a block for each number, shape (k,).
+        numbers: Numbers, shape (k, 1).
+        factor: Scale of all numbers.
+    """
+    for k in range(slots.shape[0]):
+        number = factor * numbers[k, 0]
+        for i in range(3):
+            values[slots[k], i, i] += number

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.machine import available_memory
 from sofa_softctl.runtime.kernels.cholesky import substitution, supernodal
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
@@ -26,6 +27,10 @@ class ForwardRows:
     """Constraint row of each column of Y, shape (n_rows,)."""
 
 
+class FactorSizeError(MemoryError):
+    """A factor does not fit into the memory that is available."""
+
+
 class BlockCholesky:
     """Sparse A = L L^T: the pattern is analysed once and factorised with new values at each step.
 
@@ -34,12 +39,22 @@ class BlockCholesky:
     failure, all results are NaN. Objects may not be shared between threads.
     """
 
-    def __init__(self, pattern: BlockPattern, active: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        pattern: BlockPattern,
+        active: np.ndarray | None = None,
+        positions: np.ndarray | None = None,
+    ) -> None:
         """Order the nodes and analyse the fill of L.
 
         Args:
             pattern: Sparsity pattern of the matrix.
             active: Nodes that take part, shape (n_nodes,), bool; all if None.
+            positions: Positions of the nodes, shape (n_nodes, 3): large bodies are then cut in
+                space to find an order.
+
+        Raises:
+            FactorSizeError: The factor does not fit into the available memory.
         """
         if active is None:
             active = np.ones(pattern.n_nodes, bool)
@@ -48,7 +63,13 @@ class BlockCholesky:
                 f"active must be bool of shape ({pattern.n_nodes},), one for each node; got "
                 f"{active.dtype} of shape {active.shape}."
             )
-        analysis = analyse(pattern, active)
+        analysis = analyse(pattern, active, positions)
+        size, available = 8 * int(analysis.supernodes.panel_start[-1]), available_memory()
+        if size > available:
+            raise FactorSizeError(
+                f"the factor needs {size / 1e9:.3g} GB of memory, of which "
+                f"{available / 1e9:.3g} GB are available."
+            )
         self.pattern = pattern
         self.nnz = analysis.nnz
         """Numbers in the lower triangle of L."""
@@ -57,21 +78,20 @@ class BlockCholesky:
         self._order = analysis.order
         self._place = np.full(pattern.n_nodes, -1, np.int64)
         self._place[self._order] = np.arange(self._order.size)
-        self._tree, self._blocks = analysis.supernodes, analysis.blocks
+        self._tree = analysis.supernodes
         self._factor = np.full(self._tree.panel_start[-1], np.nan)
         n, n_super = self._order.size, self._tree.first.size - 1
-        self._work = supernodal.Workspace(
-            update=np.empty(analysis.update_size),
-            row_in_panel=np.empty(n, np.int64),
-            diagonal=np.empty(3 * n),
-            pending=np.empty(n_super, np.int64),
-            next_pending=np.empty(n_super, np.int64),
-            progress=np.empty(n_super, np.int64),
-        )
+        self._factorization = supernodal.Factorization(analysis)
         self._low, self._high = np.empty(n_super, np.int64), np.empty(n_super, np.int64)
         self._height = 3 * int(np.diff(self._tree.row_start).max(initial=0))
         self._y, self._below = np.empty(3 * n), np.empty(self._height)
         self._columns = np.empty(0), np.empty(0)
+        self._panels = np.arange(n_super)
+        self._grouped = None
+        if len(analysis.groups.subtrees) > 1:
+            self._grouped = substitution.GroupedSubstitution(
+                self._tree, analysis.groups, self._height
+            )
         self._rows: ForwardRows | None = None
 
     def factorize(self, values: np.ndarray) -> bool:
@@ -91,7 +111,7 @@ class BlockCholesky:
                 f"of the pattern; got {values.shape}."
             )
         self._rows = None
-        return supernodal.factorize(self._tree, self._blocks, values, self._factor, self._work)
+        return self._factorization.compute(values, self._factor)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """Return x = A^-1 b; at inactive nodes x = b.
@@ -107,10 +127,14 @@ class BlockCholesky:
             size = 3 * self.pattern.n_nodes
             raise ValueError(f"b must have shape ({size},) or ({size}, m); got {b.shape}.")
         x = b.copy()
-        if b.ndim == 1:
-            substitution.solve_vector(
-                self._tree, self._factor, self._order, b, x, self._y, self._below
-            )
+        if b.ndim == 1 and self._grouped is not None:
+            substitution.gather(self._order, b, self._y)
+            self._grouped.forward(self._factor, self._y)
+            self._grouped.backward(self._factor, self._y)
+            substitution.scatter(self._order, self._y, x)
+        elif b.ndim == 1:
+            scratch = (self._y, self._below, self._panels)
+            substitution.solve_vector(self._tree, self._factor, self._order, b, x, *scratch)
         elif b.shape[1] > 0:
             self._rows = None
             Y, below = self._reserve(b.shape[1])
@@ -151,10 +175,14 @@ class BlockCholesky:
         column = np.empty_like(order)
         column[order] = np.arange(n_rows)
         Y, below = self._reserve(n_rows)
-        substitution.forward_rows(
-            self._tree, self._factor, self._place, column, row, node, vector, Y, below,
-            self._low, self._high,
-        )  # fmt: skip
+        entries, reach = (self._place, column, row, node, vector), (self._low, self._high)
+        if self._grouped is None:
+            substitution.forward_rows(
+                self._tree, self._factor, *entries, Y, below, *reach, self._panels
+            )
+        else:
+            substitution.fill_rows(self._tree, *entries, Y, *reach)
+            self._grouped.forward_columns(self._factor, Y, below, *reach)
         self._rows = ForwardRows(Y, order)
         return self._rows
 
@@ -181,10 +209,16 @@ class BlockCholesky:
                 f"lam must have shape {rows.order.shape}, one per constraint row; got {lam.shape}."
             )
         x = np.zeros(3 * self.pattern.n_nodes)
-        substitution.solve_rows(
-            self._tree, self._factor, self._order, rows.Y, self._low, self._high,
-            lam[rows.order], x, self._y, self._below,
-        )  # fmt: skip
+        columns = (rows.Y, self._low, self._high, lam[rows.order])
+        if self._grouped is None:
+            substitution.solve_rows(
+                self._tree, self._factor, self._order, *columns, x, self._y, self._below,
+                self._panels,
+            )  # fmt: skip
+        else:
+            substitution.multiply_rows(self._tree, *columns, self._y)
+            self._grouped.backward(self._factor, self._y)
+            substitution.scatter(self._order, self._y, x)
         return x
 
     def _check_current(self, rows: ForwardRows) -> None:
@@ -205,4 +239,7 @@ class BlockCholesky:
 
 def _ready(array: np.ndarray, dtype: Any) -> np.ndarray:
     """Return the array as the kernels need it: of this type, contiguous, writable."""
+    flags = array.flags
+    if array.dtype == dtype and flags.c_contiguous and flags.writeable:
+        return array
     return np.require(array, dtype, ("C", "W"))

@@ -3,15 +3,100 @@
 `y` and `Y` are in the elimination order, three unknowns a node; `b` and `x` as in the matrix.
 Many right-hand sides are row-major, shape (3 n, m): one node is one run of memory, and BLAS sees
 the column-major transpose. In panel s only the columns `low[s]` to `high[s]` are touched.
+
+Indices of inner loops are unsigned, see `supernodal`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, gemv, syrk, trsm, trsv
-from sofa_softctl.runtime.kernels.cholesky.symbolic import Supernodes
+from sofa_softctl.base.machine import run_in_threads
+from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE, N, T, gemm, syrk, trsm
+from sofa_softctl.runtime.kernels.cholesky.symbolic import Groups, Supernodes
+
+
+class GroupedSubstitution:
+    """Triangular solves in two independent subtrees, one thread each, then in the other panels.
+
+    The subtrees and the order of all sums are the same with one thread. The second subtree has a
+    vector of its own, whose sums in the unknowns of the other panels are added.
+    """
+
+    def __init__(self, tree: Supernodes, groups: Groups, height: int) -> None:
+        self._tree, self._rest = tree, groups.rest
+        self._subtrees = groups.subtrees
+        self._second, self._above = (
+            _unknowns(tree, part) for part in (self._subtrees[1], self._rest)
+        )
+        self._scratch = np.empty((2, height))
+
+    def forward(self, factor: np.ndarray, y: np.ndarray) -> None:
+        """y = L^-1 y, shape (3 n,)."""
+        first, second = (
+            partial(self._forward_vector, factor, scratch) for scratch in self._scratch
+        )
+        self._run_forward(y, first, second)
+
+    def forward_columns(
+        self,
+        factor: np.ndarray,
+        Y: np.ndarray,
+        below: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> None:
+        """Y = L^-1 Y; see `forward_columns`."""
+        first, second = (
+            partial(self._forward_columns, factor, scratch, low, high)
+            for scratch in (below, np.empty_like(below))
+        )
+        self._run_forward(Y, first, second)
+
+    def backward(self, factor: np.ndarray, y: np.ndarray) -> None:
+        """y = L^-T y, shape (3 n,)."""
+        backward_vector(self._tree, factor, y, self._scratch[0], self._rest)
+        pairs = zip(self._scratch, self._subtrees, strict=True)
+        run_in_threads([partial(backward_vector, self._tree, factor, y, *pair) for pair in pairs])
+
+    def _run_forward(self, y: np.ndarray, first: _Forward, second: _Forward) -> None:
+        other = np.empty_like(y)
+        other[self._second], other[self._above] = y[self._second], 0.0
+        run_in_threads(
+            [partial(first, y, self._subtrees[0]), partial(second, other, self._subtrees[1])]
+        )
+        y[self._second] = other[self._second]
+        y[self._above] += other[self._above]
+        first(y, self._rest)
+
+    def _forward_vector(
+        self, factor: np.ndarray, scratch: np.ndarray, y: np.ndarray, panels: np.ndarray
+    ) -> None:
+        forward_vector(self._tree, factor, y, scratch, panels)
+
+    def _forward_columns(
+        self,
+        factor: np.ndarray,
+        below: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        Y: np.ndarray,
+        panels: np.ndarray,
+    ) -> None:
+        forward_columns(self._tree, factor, Y, below, low, high, panels)
+
+
+def _unknowns(tree: Supernodes, panels: np.ndarray) -> np.ndarray:
+    """Return the unknowns that are columns of some panels."""
+    first, end = 3 * tree.first[panels], 3 * tree.first[panels + 1]
+    return np.concatenate([np.empty(0, np.int64), *map(np.arange, first, end)])
+
+
+_Forward = Callable[[np.ndarray, np.ndarray], None]
 
 
 @njit(fastmath=True)
@@ -22,7 +107,8 @@ def solve_vector(
     b: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    below: np.ndarray,
+    column: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
     """x = A^-1 b at the nodes of `order`; elsewhere x is left as it is.
 
@@ -33,22 +119,47 @@ def solve_vector(
         b: Right-hand side, shape (3 n_nodes,).
         x: Output, shape (3 n_nodes,).
         y: Scratch, shape (3 n,).
-        below: Scratch, as long as the highest panel.
+        column: Scratch, as long as the highest panel.
+        panels: All panels, ascending.
     """
-    for place in range(order.size):
-        for a in range(3):
-            y[3 * place + a] = b[3 * order[place] + a]
-    for s in range(tree.first.size - 1):
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = y[3 * tree.first[s] :]
-        trsv(N, width, panel, height, seg)
-        if height > width:
-            gemv(N, height - width, width, 1.0, panel[width:], height, seg, 0.0, below)
-            for i in range(width // 3, rows.size):
-                for a in range(3):
-                    y[3 * rows[i] + a] -= below[3 * i + a - width]
-    _backward_vector(tree, factor, y, below)
-    _scatter(order, y, x)
+    gather(order, b, y)
+    forward_vector(tree, factor, y, column, panels)
+    backward_vector(tree, factor, y, column, panels)
+    scatter(order, y, x)
+
+
+@njit(fastmath=True, nogil=True)
+def forward_vector(
+    tree: Supernodes, factor: np.ndarray, y: np.ndarray, column: np.ndarray, panels: np.ndarray
+) -> None:
+    """y = L^-1 y for the columns of some panels, which follow all that they depend on.
+
+    Args:
+        tree, factor, column: As for `solve_vector`.
+        y: Vector, shape (3 n,).
+        panels: Panels, ascending.
+    """
+    first, _, row_start, rows, panel_start = tree
+    for s in panels:
+        begin, end = row_start[s], row_start[s + 1]
+        height, panel = 3 * (end - begin), panel_start[s]
+        for i in range(begin, end):
+            for a in range(3):
+                column[3 * (i - begin) + a] = y[3 * rows[i] + a]
+        for j in range(0, 3 * (first[s + 1] - first[s]), 3):
+            c0 = panel + j * height
+            c1, c2 = c0 + height, c0 + 2 * height
+            x0 = column[j] / factor[c0 + j]
+            x1 = (column[j + 1] - factor[c0 + j + 1] * x0) / factor[c1 + j + 1]
+            x2 = column[j + 2] - factor[c0 + j + 2] * x0 - factor[c1 + j + 2] * x1
+            x2 /= factor[c2 + j + 2]
+            column[j], column[j + 1], column[j + 2] = x0, x1, x2
+            u0, u1, u2 = np.uint64(c0), np.uint64(c1), np.uint64(c2)
+            for i in range(np.uint64(j + 3), np.uint64(height)):
+                column[i] -= factor[u0 + i] * x0 + factor[u1 + i] * x1 + factor[u2 + i] * x2
+        for i in range(begin, end):
+            for a in range(3):
+                y[3 * rows[i] + a] = column[3 * (i - begin) + a]
 
 
 @njit(fastmath=True)
@@ -78,7 +189,7 @@ def solve_columns(
             Y[3 * place + a] = b[3 * order[place] + a]
     low[:] = 0
     high[:] = Y.shape[1]
-    _forward_columns(tree, factor, Y, below, low, high)
+    forward_columns(tree, factor, Y, below, low, high, np.arange(tree.first.size - 1))
     _backward_columns(tree, factor, Y, below)
     for place in range(order.size):
         for a in range(3):
@@ -119,17 +230,34 @@ def forward_rows(
     below: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
-    """Y = L^-1 P H^T for constraint rows H given by their entries.
+    """Y = L^-1 P H^T for constraint rows H given by their entries; see `fill_rows`."""
+    fill_rows(tree, place, column, row, node, vector, Y, low, high)
+    forward_columns(tree, factor, Y, below, low, high, panels)
+
+
+@njit
+def fill_rows(
+    tree: Supernodes,
+    place: np.ndarray,
+    column: np.ndarray,
+    row: np.ndarray,
+    node: np.ndarray,
+    vector: np.ndarray,
+    Y: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> None:
+    """Y = P H^T for constraint rows H given by their entries, zero where L^-1 Y is not.
 
     Args:
-        tree, factor: The panels of L and their numbers.
+        tree: The panels of L.
         place: Place of each node of the matrix in the elimination order, -1 if it has none.
         column: Column of Y for each constraint row, shape (n_rows,).
         row, node, vector: H[row, node] += vector; shapes (k,), (k,), (k, 3).
         Y: Output, shape (3 n, n_rows); defined from low[s] to high[s], elsewhere it is zero in
             theory and not written.
-        below: Scratch, n_rows times as long as the highest panel.
         low, high: Output, shape (n_super,).
     """
     low[:] = Y.shape[1]
@@ -150,7 +278,6 @@ def forward_rows(
         if place[node[k]] >= 0:
             for a in range(3):
                 Y[3 * place[node[k]] + a, column[row[k]]] += vector[k, a]
-    _forward_columns(tree, factor, Y, below, low, high)
 
 
 @njit(fastmath=True)
@@ -172,13 +299,13 @@ def gram(
         W: Output, shape (m, m).
     """
     m = Y.shape[1]
+    flat, out = Y.reshape(-1), product.reshape(-1)
     product[:] = 0.0
     for s in range(tree.first.size - 1):
         start, k = low[s], high[s] - low[s]
         if k > 0:
-            seg = Y.reshape(-1)[3 * tree.first[s] * m + start :]
-            width = 3 * (tree.first[s + 1] - tree.first[s])
-            syrk(k, width, 1.0, seg, m, 1.0, product.reshape(-1)[start * (m + 1) :], m)
+            first, width, _, _ = _panel(tree, s)
+            syrk(k, width, 1.0, flat, first * m + start, m, 1.0, out, start * (m + 1), m)
     for i in range(m):
         for j in range(i, m):
             W[order[i], order[j]] = W[order[j], order[i]] = product[i, j]
@@ -195,92 +322,141 @@ def solve_rows(
     lam: np.ndarray,
     x: np.ndarray,
     y: np.ndarray,
-    below: np.ndarray,
+    column: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
     """x = A^-1 H^T lam = P^T L^-T Y lam.
 
     Args:
-        tree, factor, order, x, y, below: As for `solve_vector`.
+        tree, factor, order, x, y, column, panels: As for `solve_vector`.
         Y, low, high: From `forward_rows`.
         lam: Multiplier of each column of Y, shape (m,).
     """
+    multiply_rows(tree, Y, low, high, lam, y)
+    backward_vector(tree, factor, y, column, panels)
+    scatter(order, y, x)
+
+
+@njit(fastmath=True)
+def multiply_rows(
+    tree: Supernodes,
+    Y: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    lam: np.ndarray,
+    y: np.ndarray,
+) -> None:
+    """y = Y lam; arguments as for `solve_rows`."""
     for s in range(tree.first.size - 1):
-        for i in range(3 * tree.first[s], 3 * tree.first[s + 1]):
+        columns = range(np.uint64(low[s]), np.uint64(max(low[s], high[s])))
+        for i in range(np.uint64(3 * tree.first[s]), np.uint64(3 * tree.first[s + 1])):
             total = 0.0
-            for j in range(low[s], high[s]):
+            for j in columns:
                 total += Y[i, j] * lam[j]
             y[i] = total
-    _backward_vector(tree, factor, y, below)
-    _scatter(order, y, x)
 
 
 @njit
-def _panel(tree: Supernodes, factor: np.ndarray, s: int) -> tuple[np.ndarray, int, int, np.ndarray]:
-    """Return the nodes of the rows, width and height (in numbers), and numbers of a panel."""
-    rows = tree.rows[tree.row_start[s] : tree.row_start[s + 1]]
+def _panel(tree: Supernodes, s: int) -> tuple[int, int, int, int]:
+    """Return first unknown, width, height and first number of a panel."""
     width = 3 * (tree.first[s + 1] - tree.first[s])
-    panel = factor[tree.panel_start[s] : tree.panel_start[s + 1]]
-    return rows, width, 3 * rows.size, panel
+    height = 3 * (tree.row_start[s + 1] - tree.row_start[s])
+    return 3 * tree.first[s], width, height, tree.panel_start[s]
 
 
 @njit
-def _scatter(order: np.ndarray, y: np.ndarray, x: np.ndarray) -> None:
+def _is_one_run(tree: Supernodes, s: int) -> bool:
+    """Return True if the rows of a panel follow each other without a gap."""
+    first, end = tree.row_start[s], tree.row_start[s + 1]
+    return bool(tree.rows[end - 1] - tree.rows[first] == end - 1 - first)
+
+
+@njit
+def gather(order: np.ndarray, b: np.ndarray, y: np.ndarray) -> None:
+    """Copy a vector from the order of the matrix to the elimination order."""
+    for place in range(order.size):
+        for a in range(3):
+            y[3 * place + a] = b[3 * order[place] + a]
+
+
+@njit
+def scatter(order: np.ndarray, y: np.ndarray, x: np.ndarray) -> None:
     """Copy a vector from the elimination order to the order of the matrix."""
     for place in range(order.size):
         for a in range(3):
             x[3 * order[place] + a] = y[3 * place + a]
 
 
-@njit(fastmath=True)
-def _backward_vector(
-    tree: Supernodes, factor: np.ndarray, y: np.ndarray, below: np.ndarray
+@njit(fastmath=True, nogil=True)
+def backward_vector(
+    tree: Supernodes, factor: np.ndarray, y: np.ndarray, column: np.ndarray, panels: np.ndarray
 ) -> None:
-    """y = L^-T y."""
-    for s in range(tree.first.size - 2, -1, -1):
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = y[3 * tree.first[s] :]
-        if height > width:
-            for i in range(width // 3, rows.size):
-                for a in range(3):
-                    below[3 * i + a - width] = y[3 * rows[i] + a]
-            gemv(T, height - width, width, -1.0, panel[width:], height, below, 1.0, seg)
-        trsv(T, width, panel, height, seg)
+    """y = L^-T y for the columns of some panels, after those above them; see `forward_vector`."""
+    first, _, row_start, rows, panel_start = tree
+    for s in panels[::-1]:
+        begin, end = row_start[s], row_start[s + 1]
+        height, panel = 3 * (end - begin), panel_start[s]
+        width = 3 * (first[s + 1] - first[s])
+        for i in range(begin, end):
+            for a in range(3):
+                column[3 * (i - begin) + a] = y[3 * rows[i] + a]
+        for j in range(width - 3, -1, -3):
+            c0 = panel + j * height
+            c1, c2 = c0 + height, c0 + 2 * height
+            x0 = x1 = x2 = 0.0
+            u0, u1, u2 = np.uint64(c0), np.uint64(c1), np.uint64(c2)
+            for i in range(np.uint64(j + 3), np.uint64(height)):
+                x0 += factor[u0 + i] * column[i]
+                x1 += factor[u1 + i] * column[i]
+                x2 += factor[u2 + i] * column[i]
+            x2 = (column[j + 2] - x2) / factor[c2 + j + 2]
+            x1 = (column[j + 1] - x1 - factor[c1 + j + 2] * x2) / factor[c1 + j + 1]
+            x0 = column[j] - x0 - factor[c0 + j + 1] * x1 - factor[c0 + j + 2] * x2
+            x0 /= factor[c0 + j]
+            column[j], column[j + 1], column[j + 2] = x0, x1, x2
+        for i in range(width):
+            y[3 * first[s] + i] = column[i]
 
 
-@njit(fastmath=True)
-def _forward_columns(
+@njit(fastmath=True, nogil=True)
+def forward_columns(
     tree: Supernodes,
     factor: np.ndarray,
     Y: np.ndarray,
     below: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
+    panels: np.ndarray,
 ) -> None:
-    """Y = L^-1 Y."""
+    """Y = L^-1 Y for the columns of some panels of L, as `forward_vector`."""
     m = Y.shape[1]
     flat = Y.reshape(-1)
-    for s in range(tree.first.size - 1):
+    for s in panels:
         start, k = low[s], high[s] - low[s]
         if k <= 0:
             continue
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = flat[3 * tree.first[s] * m + start :]
-        one_run = rows[-1] - rows[0] == rows.size - 1  # then the rows below are next in Y too
-        end = height if one_run else width
+        first, width, height, panel = _panel(tree, s)
+        own = first * m + start
+        end = height if _is_one_run(tree, s) else width  # then the rows below are next in Y too
         for j in range(0, width, TRIANGLE):
             n = min(TRIANGLE, width - j)
-            L, columns = panel[j * (height + 1) :], seg[j * m :]
-            trsm(T, k, n, L, height, columns, m)
+            L, columns = panel + j * (height + 1), own + j * m
+            trsm(T, k, n, factor, L, height, flat, columns, m)
             if end > j + n:
-                left = end - j - n
-                gemm(N, T, k, left, n, -1.0, columns, m, L[n:], height, 1.0, columns[n * m :], m)
+                left, later = end - j - n, columns + n * m
+                gemm(
+                    N, T, k, left, n, -1.0, flat, columns, m, factor, L + n, height, 1.0, flat,
+                    later, m,
+                )  # fmt: skip
         if height > end:
-            gemm(N, T, k, height - width, width, 1.0, seg, m, panel[width:], height, 0.0, below, k)
-            for i in range(width // 3, rows.size):
+            left, L = height - width, panel + width
+            gemm(N, T, k, left, width, 1.0, flat, own, m, factor, L, height, 0.0, below, 0, k)
+            first_row = tree.row_start[s] + width // 3
+            for i in range(first_row, tree.row_start[s + 1]):
                 for a in range(3):
-                    to = (3 * rows[i] + a) * m + start
-                    source = (3 * i + a - width) * k
-                    for c in range(k):
+                    to = np.uint64((3 * tree.rows[i] + a) * m + start)
+                    source = np.uint64((3 * (i - first_row) + a) * k)
+                    for c in range(np.uint64(k)):
                         flat[to + c] -= below[source + c]
 
 
@@ -292,16 +468,16 @@ def _backward_columns(
     m = Y.shape[1]
     flat = Y.reshape(-1)
     for s in range(tree.first.size - 2, -1, -1):
-        rows, width, height, panel = _panel(tree, factor, s)
-        seg = flat[3 * tree.first[s] * m :]
-        if height > width:
-            if rows[-1] - rows[0] == rows.size - 1:  # the rows below are next in Y too
-                later = seg[width * m :]
-            else:
-                later = below
-                for i in range(width // 3, rows.size):
-                    source, to = 3 * rows[i] * m, (3 * i - width) * m
-                    for c in range(3 * m):
-                        below[to + c] = flat[source + c]
-            gemm(N, N, m, width, height - width, -1.0, later, m, panel[width:], height, 1.0, seg, m)
-        trsm(N, m, width, panel, height, seg, m)
+        first, width, height, panel = _panel(tree, s)
+        own, left, L = first * m, height - width, panel + width
+        if left > 0 and _is_one_run(tree, s):  # then the rows below are next in Y too
+            later = own + width * m
+            gemm(N, N, m, width, left, -1.0, flat, later, m, factor, L, height, 1.0, flat, own, m)
+        elif left > 0:
+            first_row = tree.row_start[s] + width // 3
+            for i in range(first_row, tree.row_start[s + 1]):
+                source, to = np.uint64(3 * tree.rows[i] * m), np.uint64(3 * (i - first_row) * m)
+                for c in range(np.uint64(3 * m)):
+                    below[to + c] = flat[source + c]
+            gemm(N, N, m, width, left, -1.0, below, 0, m, factor, L, height, 1.0, flat, own, m)
+        trsm(N, m, width, factor, panel, height, flat, own, m)

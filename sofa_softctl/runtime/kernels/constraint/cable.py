@@ -55,6 +55,52 @@ def cable_geometry(
 
 
 @njit
+def cable_rows(
+    x: np.ndarray,
+    x_free: np.ndarray,
+    starts: np.ndarray,
+    points: np.ndarray,
+    pull_points: np.ndarray,
+    has_pull_point: np.ndarray,
+    entry_starts: np.ndarray,
+    owner: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+    point_directions: np.ndarray,
+    directions: np.ndarray,
+    length: np.ndarray,
+    motion: np.ndarray,
+) -> None:
+    """Compute lengths and rows of several cables, and their shortening J (x_free - x).
+
+    Args:
+        x, x_free: Positions at the start, and of the free motion, shape (n, 3).
+        starts: First point of each cable, and the number of points, shape (n_c + 1,).
+        points: Points of the cables, shape (m,).
+        pull_points, has_pull_point: As for `cable_geometry`, shapes (n_c, 3), (n_c,).
+        entry_starts: First entry of each cable, and the number of entries, shape (n_c + 1,).
+        owner, nodes, weights: Point that pulls an entry's node, the node, and the weight of the
+            pull, shapes (k,).
+        point_directions: Output: direction of each point, shape (m, 3).
+        directions: Output: direction of each entry, shape (k, 3).
+        length: Output [length], shape (n_c,).
+        motion: Output [length], shape (n_c,).
+    """
+    for c in range(length.shape[0]):
+        a, b = starts[c], starts[c + 1]
+        length[c] = cable_geometry(
+            x, points[a:b], pull_points[c], has_pull_point[c], point_directions[a:b]
+        )
+        shortening = 0.0
+        for e in range(entry_starts[c], entry_starts[c + 1]):
+            node = nodes[e]
+            for j in range(3):
+                directions[e, j] = point_directions[owner[e], j] * weights[e]
+                shortening += directions[e, j] * (x_free[node, j] - x[node, j])
+        motion[c] = shortening
+
+
+@njit
 def segment_stiffness(
     x: np.ndarray,
     indices: np.ndarray,

@@ -42,7 +42,8 @@ def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 @njit
-def _hull(boxes: np.ndarray) -> np.ndarray:
+def hull_of(boxes: np.ndarray) -> np.ndarray:
+    """Return the box around all boxes, of which there is at least one, shape (6,)."""
     hull = boxes[0].copy()
     for e in range(1, boxes.shape[0]):
         for c in range(3):
@@ -78,26 +79,34 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
     Source: sort and sweep; Ericson, Real-Time Collision Detection, 2005, section 7.5.
     """
-    no_pairs = np.empty((0, 2), np.int64)
+    axis, boxes1, boxes2 = _boxes_in_common(first, second)
+    if not (len(boxes1) and len(boxes2)):
+        return np.empty((0, 2), np.int64)
+    # NumPy sorts, not numba, whose quicksort takes seconds to compile.
+    order1 = boxes1[np.argsort(first[boxes1, axis])]
+    order2 = boxes2[np.argsort(second[boxes2, axis])]
+    keys = np.sort(_sweep(first, second, order1, order2, axis))
+    pairs = np.empty((len(keys), 2), np.int64)
+    np.divmod(keys, second.shape[0], out=(pairs[:, 0], pairs[:, 1]))
+    return pairs
+
+
+@njit
+def _boxes_in_common(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+    """Return the longest axis of the common region of both sets, and their boxes that touch it."""
+    no_boxes = np.empty(0, np.int64)
     if first.shape[0] == 0 or second.shape[0] == 0:
-        return no_pairs
-    region = _hull(first)
-    hull = _hull(second)
+        return 0, no_boxes, no_boxes
+    region, hull = hull_of(first), hull_of(second)
     axis, extent = 0, -1.0
     for c in range(3):
         region[c] = max(region[c], hull[c])
         region[3 + c] = min(region[3 + c], hull[3 + c])
         if region[c] > region[3 + c]:
-            return no_pairs
+            return 0, no_boxes, no_boxes
         if region[3 + c] - region[c] > extent:
             axis, extent = c, region[3 + c] - region[c]
-    # NumPy sorts, not numba, whose quicksort takes seconds to compile.
-    boxes1, boxes2 = _boxes_in(first, region), _boxes_in(second, region)
-    order1 = boxes1[np.argsort(first[boxes1, axis])]
-    order2 = boxes2[np.argsort(second[boxes2, axis])]
-    keys = np.sort(_sweep(first, second, order1, order2, axis))
-    pairs: np.ndarray = np.stack(np.divmod(keys, second.shape[0]), axis=1)
-    return pairs
+    return axis, _boxes_in(first, region), _boxes_in(second, region)
 
 
 @njit

@@ -246,14 +246,13 @@ def rotate(
     frame, edges = np.empty((3, 3)), np.empty((3, 3))
     work, rest = np.empty((3, 3)), np.empty((3, 3))
     for e in range(elements.shape[0]):
-        t = elements[e]
-        r = rotations[e]
-        if method == SMALL:
-            set_identity(r)
+        if method == LARGE:
+            _turn_edges(x, elements, frames0, e, rotations)
+        elif method == SMALL:
+            set_identity(rotations[e])
         else:
-            if method == LARGE:
-                edge_frame(x[t[0]], x[t[1]], x[t[2]], frame)
-            elif method == GRADIENT:
+            t = elements[e]
+            if method == GRADIENT:
                 for i in range(3):
                     for j in range(3):
                         edges[j, i] = 0.0  # F^T
@@ -267,51 +266,90 @@ def rotate(
                 )
                 if not is_proper:
                     polar_factor(edges, frame, work)
-            f0 = frames0[e]
+            r, f0 = rotations[e], frames0[e]
             for i in range(3):
                 for j in range(3):
                     r[i, j] = (
                         frame[0, i] * f0[0, j] + frame[1, i] * f0[1, j] + frame[2, i] * f0[2, j]
                     )
         for a in range(4):
-            g = gradients[e, a]
+            g0, g1, g2 = gradients[e, a, 0], gradients[e, a, 1], gradients[e, a, 2]
             for i in range(3):
-                h[e, a, i] = r[i, 0] * g[0] + r[i, 1] * g[1] + r[i, 2] * g[2]
+                h[e, a, i] = (
+                    rotations[e, i, 0] * g0 + rotations[e, i, 1] * g1 + rotations[e, i, 2] * g2
+                )
+
+
+@njit
+def _turn_edges(
+    x: np.ndarray, elements: np.ndarray, frames0: np.ndarray, e: int, rotations: np.ndarray
+) -> None:
+    """Set the rotation of method LARGE, as `edge_frame` and a product; scalars, to be fast."""
+    a, b, c = np.uint64(elements[e, 0]), np.uint64(elements[e, 1]), np.uint64(elements[e, 2])
+    x0, x1, x2 = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
+    n = 1.0 / np.sqrt(x0 * x0 + x1 * x1 + x2 * x2)
+    x0, x1, x2 = x0 * n, x1 * n, x2 * n
+    y0, y1, y2 = x[c, 0] - x[a, 0], x[c, 1] - x[a, 1], x[c, 2] - x[a, 2]
+    z0, z1, z2 = x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0
+    n = 1.0 / np.sqrt(z0 * z0 + z1 * z1 + z2 * z2)
+    z0, z1, z2 = z0 * n, z1 * n, z2 * n
+    y0, y1, y2 = z1 * x2 - z2 * x1, z2 * x0 - z0 * x2, z0 * x1 - z1 * x0
+    for j in range(3):
+        p, q, r = frames0[e, 0, j], frames0[e, 1, j], frames0[e, 2, j]
+        rotations[e, 0, j] = x0 * p + y0 * q + z0 * r
+        rotations[e, 1, j] = x1 * p + y1 * q + z1 * r
+        rotations[e, 2, j] = x2 * p + y2 * q + z2 * r
 
 
 @njit
 def add_force(
     x: np.ndarray,
     x0: np.ndarray,
+    v: np.ndarray,
+    factor: float,
     elements: np.ndarray,
     rotations: np.ndarray,
     h: np.ndarray,
     stiffness: np.ndarray,
     force: np.ndarray,
 ) -> None:
-    """force_a -= V sigma h_a, sigma from the displacement u_a = x_a - R X_a relative to node a.
+    """force_a -= V sigma h_a, sigma from u_a = x_a - R X_a - factor v_a, all relative to node 0.
+
+    This is the elastic force and factor K v.
 
     Args:
         x, x0: Present and rest positions, shape (n, 3).
+        v: Vectors of the nodes, shape (n, 3).
+        factor: Scale of K v [-].
         elements: Tetrahedra, shape (m, 4).
         rotations, h: Outputs of `rotate`, shapes (m, 3, 3) and (m, 4, 3).
         stiffness: V lambda and V mu of each element, shape (m, 2).
         force: Output, shape (n, 3).
     """
-    G = np.empty((3, 3))
     for e in range(elements.shape[0]):
-        t0 = elements[e, 0]
-        r = rotations[e]
-        G[:] = 0.0
+        r00, r01, r02 = rotations[e, 0, 0], rotations[e, 0, 1], rotations[e, 0, 2]
+        r10, r11, r12 = rotations[e, 1, 0], rotations[e, 1, 1], rotations[e, 1, 2]
+        r20, r21, r22 = rotations[e, 2, 0], rotations[e, 2, 1], rotations[e, 2, 2]
+        o = np.uint64(elements[e, 0])
+        G00 = G11 = G22 = G01 = G02 = G12 = 0.0
         for a in range(1, 4):
-            t = elements[e, a]
-            d0, d1, d2 = x0[t, 0] - x0[t0, 0], x0[t, 1] - x0[t0, 1], x0[t, 2] - x0[t0, 2]
-            for i in range(3):
-                u = (x[t, i] - x[t0, i]) - (r[i, 0] * d0 + r[i, 1] * d1 + r[i, 2] * d2)
-                G[i, 0] += u * h[e, a, 0]
-                G[i, 1] += u * h[e, a, 1]
-                G[i, 2] += u * h[e, a, 2]
-        _add_stress(elements[e], G, h[e], -stiffness[e, 0], -stiffness[e, 1], force)
+            t = np.uint64(elements[e, a])
+            d0, d1, d2 = x0[t, 0] - x0[o, 0], x0[t, 1] - x0[o, 1], x0[t, 2] - x0[o, 2]
+            u0 = (x[t, 0] - x[o, 0]) - (r00 * d0 + r01 * d1 + r02 * d2)
+            u1 = (x[t, 1] - x[o, 1]) - (r10 * d0 + r11 * d1 + r12 * d2)
+            u2 = (x[t, 2] - x[o, 2]) - (r20 * d0 + r21 * d1 + r22 * d2)
+            u0 -= factor * (v[t, 0] - v[o, 0])
+            u1 -= factor * (v[t, 1] - v[o, 1])
+            u2 -= factor * (v[t, 2] - v[o, 2])
+            h0, h1, h2 = h[e, a, 0], h[e, a, 1], h[e, a, 2]
+            G00, G11, G22 = G00 + u0 * h0, G11 + u1 * h1, G22 + u2 * h2
+            G01, G02, G12 = (
+                G01 + u0 * h1 + u1 * h0,
+                G02 + u0 * h2 + u2 * h0,
+                G12 + u1 * h2 + u2 * h1,
+            )
+        lam, mu = -stiffness[e, 0], -stiffness[e, 1]
+        _add_stress(elements, h, e, lam, mu, G00, G11, G22, G01, G02, G12, force)
 
 
 @njit
@@ -324,33 +362,44 @@ def add_product(
     out: np.ndarray,
 ) -> None:
     """out += factor K v."""
-    G = np.empty((3, 3))
     for e in range(elements.shape[0]):
-        G[:] = 0.0
+        G00 = G11 = G22 = G01 = G02 = G12 = 0.0
         for a in range(4):
-            t = elements[e, a]
-            for i in range(3):
-                G[i, 0] += v[t, i] * h[e, a, 0]
-                G[i, 1] += v[t, i] * h[e, a, 1]
-                G[i, 2] += v[t, i] * h[e, a, 2]
-        _add_stress(elements[e], G, h[e], factor * stiffness[e, 0], factor * stiffness[e, 1], out)
+            t = np.uint64(elements[e, a])
+            v0, v1, v2 = v[t, 0], v[t, 1], v[t, 2]
+            h0, h1, h2 = h[e, a, 0], h[e, a, 1], h[e, a, 2]
+            G00, G11, G22 = G00 + v0 * h0, G11 + v1 * h1, G22 + v2 * h2
+            G01, G02, G12 = (
+                G01 + v0 * h1 + v1 * h0,
+                G02 + v0 * h2 + v2 * h0,
+                G12 + v1 * h2 + v2 * h1,
+            )
+        lam, mu = factor * stiffness[e, 0], factor * stiffness[e, 1]
+        _add_stress(elements, h, e, lam, mu, G00, G11, G22, G01, G02, G12, out)
 
 
 @njit
 def _add_stress(
-    element: np.ndarray, G: np.ndarray, h: np.ndarray, lam: float, mu: float, out: np.ndarray
+    elements: np.ndarray,
+    h: np.ndarray,
+    e: int,
+    lam: float,
+    mu: float,
+    G00: float,
+    G11: float,
+    G22: float,
+    G01: float,
+    G02: float,
+    G12: float,
+    out: np.ndarray,
 ) -> None:
-    """out_a += (lam tr(G) I + mu (G + G^T)) h_a."""
-    trace = lam * (G[0, 0] + G[1, 1] + G[2, 2])
-    s00, s11, s22 = (
-        trace + 2.0 * mu * G[0, 0],
-        trace + 2.0 * mu * G[1, 1],
-        trace + 2.0 * mu * G[2, 2],
-    )
-    s01, s02, s12 = mu * (G[0, 1] + G[1, 0]), mu * (G[0, 2] + G[2, 0]), mu * (G[1, 2] + G[2, 1])
+    """out_a += (lam tr(G) I + mu (G + G^T)) h_a; Gij is G_ij + G_ji off the diagonal."""
+    trace = lam * (G00 + G11 + G22)
+    s00, s11, s22 = trace + 2.0 * mu * G00, trace + 2.0 * mu * G11, trace + 2.0 * mu * G22
+    s01, s02, s12 = mu * G01, mu * G02, mu * G12
     for a in range(4):
-        t = element[a]
-        h0, h1, h2 = h[a, 0], h[a, 1], h[a, 2]
+        t = np.uint64(elements[e, a])
+        h0, h1, h2 = h[e, a, 0], h[e, a, 1], h[e, a, 2]
         out[t, 0] += s00 * h0 + s01 * h1 + s02 * h2
         out[t, 1] += s01 * h0 + s11 * h1 + s12 * h2
         out[t, 2] += s02 * h0 + s12 * h1 + s22 * h2
@@ -375,23 +424,23 @@ def add_matrix(
             for b in range(a + 1):
                 slot = slots[e, pair]
                 pair += 1
-                row, col = a, b
+                p0, p1, p2 = h[e, a, 0], h[e, a, 1], h[e, a, 2]
+                q0, q1, q2 = h[e, b, 0], h[e, b, 1], h[e, b, 2]
                 if slot < 0:
                     slot = ~slot
-                    row, col = b, a
-                p0, p1, p2 = h[e, row, 0], h[e, row, 1], h[e, row, 2]
-                q0, q1, q2 = h[e, col, 0], h[e, col, 1], h[e, col, 2]
+                    p0, p1, p2, q0, q1, q2 = q0, q1, q2, p0, p1, p2
+                k = np.uint64(slot)
                 dot = mu * (p0 * q0 + p1 * q1 + p2 * q2)
-                block = values[slot]
-                block[0, 0] += (lam + mu) * p0 * q0 + dot
-                block[1, 1] += (lam + mu) * p1 * q1 + dot
-                block[2, 2] += (lam + mu) * p2 * q2 + dot
-                block[0, 1] += lam * p0 * q1 + mu * q0 * p1
-                block[1, 0] += lam * p1 * q0 + mu * q1 * p0
-                block[0, 2] += lam * p0 * q2 + mu * q0 * p2
-                block[2, 0] += lam * p2 * q0 + mu * q2 * p0
-                block[1, 2] += lam * p1 * q2 + mu * q1 * p2
-                block[2, 1] += lam * p2 * q1 + mu * q2 * p1
+                l0, l1, l2, m0, m1, m2 = lam * p0, lam * p1, lam * p2, mu * p0, mu * p1, mu * p2
+                values[k, 0, 0] += (l0 + m0) * q0 + dot
+                values[k, 1, 1] += (l1 + m1) * q1 + dot
+                values[k, 2, 2] += (l2 + m2) * q2 + dot
+                values[k, 0, 1] += l0 * q1 + m1 * q0
+                values[k, 1, 0] += l1 * q0 + m0 * q1
+                values[k, 0, 2] += l0 * q2 + m2 * q0
+                values[k, 2, 0] += l2 * q0 + m0 * q2
+                values[k, 1, 2] += l1 * q2 + m2 * q1
+                values[k, 2, 1] += l2 * q1 + m1 * q2
 
 
 def element_pairs(elements: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

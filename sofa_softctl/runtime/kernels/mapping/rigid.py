@@ -94,6 +94,16 @@ def add_wrenches(force: np.ndarray, body: np.ndarray, arm: np.ndarray, out: np.n
         out[b, 5] += arm[i, 0] * f1 - arm[i, 1] * f0
 
 
+@njit
+def cross_matrices(arm: np.ndarray, out: np.ndarray) -> None:
+    """out w = w x arm, shapes (m, 3) and (m, 3, 3)."""
+    for i in range(arm.shape[0]):
+        x, y, z = arm[i, 0], arm[i, 1], arm[i, 2]
+        out[i, 0, 0], out[i, 0, 1], out[i, 0, 2] = 0.0, z, -y
+        out[i, 1, 0], out[i, 1, 1], out[i, 1, 2] = -z, 0.0, x
+        out[i, 2, 0], out[i, 2, 1], out[i, 2, 2] = y, -x, 0.0
+
+
 def rotate_vectors(q: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Return R(q) p, shapes (..., 4) and (..., 3)."""
     t = 2.0 * np.cross(q[..., :3], p)

@@ -35,3 +35,51 @@ def add_transposed(
             out[n, 0] += w * force[i, 0]
             out[n, 1] += w * force[i, 1]
             out[n, 2] += w * force[i, 2]
+
+
+@njit
+def follow(
+    starts: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+    first: int,
+    x: np.ndarray,
+    v: np.ndarray,
+) -> None:
+    """Compute rows of x and v from rows further up, as weighted sums.
+
+    Args:
+        starts, nodes, weights: Row `first` + i is the sum over k in starts[i]:starts[i + 1] of
+            weights[k] times row nodes[k].
+        first: First row to compute.
+        x: Positions, shape (n, 3).
+        v: Velocities, shape (n, 3).
+    """
+    for i in range(starts.shape[0] - 1):
+        for j in range(3):
+            position = velocity = 0.0
+            for k in range(starts[i], starts[i + 1]):
+                position += weights[k] * x[nodes[k], j]
+                velocity += weights[k] * v[nodes[k], j]
+            x[first + i, j], v[first + i, j] = position, velocity
+
+
+@njit
+def follow_freely(
+    starts: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+    first: int,
+    x: np.ndarray,
+    h: float,
+    v_free: np.ndarray,
+    x_free: np.ndarray,
+) -> None:
+    """Compute rows of v_free as `follow` does, and of x_free = x + h v_free."""
+    for i in range(starts.shape[0] - 1):
+        for j in range(3):
+            velocity = 0.0
+            for k in range(starts[i], starts[i + 1]):
+                velocity += weights[k] * v_free[nodes[k], j]
+            v_free[first + i, j] = velocity
+            x_free[first + i, j] = x[first + i, j] + h * velocity

@@ -5,7 +5,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.kernels.constraint.rows import Entries, times
 from sofa_softctl.runtime.simulation import simulation, snapshot
 
 POINTS = np.random.default_rng(5).normal(size=(5, 3))
@@ -90,8 +89,8 @@ def test_bodies_on_a_body_turn_with_it(carried, root):
 
 
 @pytest.mark.parametrize("template", ["Vec3", "Rigid3"])
-def test_the_three_forms_of_j_are_one(carried, template):
-    """v -> J v, f -> J^T f and the entries of rows are those of the matrix `jacobian`."""
+def test_products_with_j_are_those_of_its_matrix(carried, template):
+    """v -> J v and f -> J^T f are products with the matrix `jacobian`."""
     position = POINTS if template == "Vec3" else poses(5)
     _, child = carried(template, position, rigidIndexPerPoint=BODIES)
     mapping, width = child.mapping, child.dofs.deriv_size
@@ -103,26 +102,16 @@ def test_the_three_forms_of_j_are_one(carried, template):
     mapping.add_jt(f, back)
     assert out.ravel() == pytest.approx(J @ v.ravel(), abs=1e-14)
     assert back.ravel() == pytest.approx(J.T @ f.ravel(), abs=1e-14)
-    nodes = np.arange(5 * width // 3)
-    rows = Entries(nodes % 4, nodes, random.normal(size=(len(nodes), 3)))
-    pulled, multiplied = np.zeros((2, 4, 6, 3))
-    for found, into in (
-        (mapping.pull(rows)[0], pulled),
-        (times(rows, mapping.jacobian()), multiplied),
-    ):
-        np.add.at(into, (found.row, found.node), found.direction)
-    assert pulled == pytest.approx(multiplied, abs=1e-14)
 
 
-def test_what_entries_become_depends_on_rows_and_nodes_alone(carried):
-    """So that the places of the entries are found once: zeros are kept, where a body stands
-    straight or a direction passes through its centre."""
+def test_blocks_of_j_keep_their_pattern(carried):
+    """Zeros are kept, where a body stands straight or a point is its centre."""
     _, child = carried(rigidIndexPerPoint=BODIES)
-    nodes = np.arange(5)
-    zeros = child.mapping.pull(Entries(nodes, nodes, np.zeros((5, 3))))[0]
-    others = child.mapping.pull(Entries(nodes, nodes, POINTS))[0]
-    assert (zeros.row == others.row).all()
-    assert (zeros.node == others.node).all()
+    patterns = []
+    for arm in (np.zeros((5, 3)), POINTS):
+        child.mapping.arm = arm
+        patterns.append([part.tolist() for part in child.mapping.jacobian_blocks()[:2]])
+    assert patterns[0] == patterns[1]
 
 
 def test_forces_of_springs_on_points_enter_as_j_transposed_k_j(carried, root):

@@ -3,6 +3,7 @@ import pytest
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.runtime.kernels.cholesky import cholesky
 from sofa_softctl.runtime.simulation import simulation
 
 
@@ -108,3 +109,29 @@ def test_a_precomputed_solver_keeps_its_first_matrix(particles_on_springs, root,
     solver = node.linear_solver
     np.testing.assert_array_equal(solver.A().toarray(), first)
     assert solver.x() == pytest.approx(np.linalg.solve(first, solver.b()))
+
+
+def test_nodes_with_neither_mass_nor_stiffness_are_named(root, integrated, run):
+    """The last two of six nodes are in no element."""
+    points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [2, 2, 2], [3, 3, 3]]
+    node = integrated(root, "body", np.array(points, dtype=float))
+    node.addObject("MeshTopology", position=points, tetrahedra=[[0, 1, 2, 3]])
+    node.addObject("MeshMatrixMass", totalMass=1.0)
+    node.addObject("TetrahedronFEMForceField", youngModulus=100.0, poissonRatio=0.3)
+    with pytest.raises(
+        SceneError, match=r"2 of the 6 nodes of .*'/body/dofs' .*: 4, 5\. They are in no element"
+    ):
+        run(root, 1)
+
+
+def test_a_factor_that_does_not_fit_is_refused_before_it_is_allocated(
+    particles_on_springs, monkeypatch
+):
+    """Three particles: nine numbers each, 216 bytes."""
+    monkeypatch.setattr(cholesky, "available_memory", lambda: 200)
+    with pytest.raises(
+        SceneError,
+        match=r"cannot factorise 9 degrees of freedom: the factor needs 2.16e-07 GB of memory, of "
+        r"which 2e-07 GB are available. Use a coarser mesh, or a CGLinearSolver",
+    ):
+        particles_on_springs([100.0])

@@ -9,32 +9,32 @@ RANDOM = np.random.default_rng(3)
 
 @njit
 def multiply(trans_a, trans_b, m, n, k, a, ld_a, b, ld_b, c):
-    blas.gemm(trans_a, trans_b, m, n, k, 2.0, a, ld_a, b, ld_b, 0.5, c, m)
+    blas.gemm(trans_a, trans_b, m, n, k, 2.0, a, 0, ld_a, b, 0, ld_b, 0.5, c, 0, m)
+
+
+@njit
+def multiply_from(a, a0, b, b0, c, c0):
+    blas.gemm(blas.N, blas.N, 2, 1, 1, 1.0, a, a0, 3, b, b0, 1, 0.0, c, c0, 2)
 
 
 @njit
 def multiply_vector(trans, m, n, a, x, y):
-    blas.gemv(trans, m, n, 2.0, a, m, x, 0.5, y)
+    blas.gemv(trans, m, n, 2.0, a, 0, m, x, 0, 0.5, y, 0)
 
 
 @njit
 def square(n, k, a, c):
-    blas.syrk(n, k, 2.0, a, n, 0.5, c, n)
+    blas.syrk(n, k, 2.0, a, 0, n, 0.5, c, 0, n)
 
 
 @njit
 def divide(trans, m, n, l, b):
-    blas.trsm(trans, m, n, l, n, b, m)
+    blas.trsm(trans, m, n, l, 0, n, b, 0, m)
 
 
 @njit
 def divide_vector(trans, n, l, x):
-    blas.trsv(trans, n, l, n, x)
-
-
-@njit
-def factorize(n, a):
-    return blas.potrf(n, a, n)
+    blas.trsv(trans, n, l, 0, n, x, 0)
 
 
 def columns(matrix: np.ndarray) -> np.ndarray:
@@ -89,12 +89,11 @@ def test_trsm_and_trsv_invert_a_lower_triangle(trans):
     np.testing.assert_allclose(op @ solution, x, rtol=0, atol=1e-13)
 
 
-def test_potrf_factorises_and_names_the_first_bad_column():
-    L = lower_triangle(4)
-    numbers = columns(L @ L.T)
-    assert factorize(4, numbers) == 0
-    np.testing.assert_allclose(np.tril(numbers.reshape(4, 4).T), L, rtol=1e-13)
-    assert factorize(3, columns(np.diag([1.0, -1.0, 1.0]))) == 2
+def test_matrices_begin_at_their_index():
+    """The second column of A times the last row of B."""
+    a, b, out = np.arange(6.0), np.arange(4.0), np.zeros(5)
+    multiply_from(a, 3, b, 1, out, 2)
+    np.testing.assert_array_equal(out, [0.0, 0.0, 3.0 * 1.0, 4.0 * 1.0, 0.0])
 
 
 def test_one_blas_thread_is_undone_even_after_an_error():

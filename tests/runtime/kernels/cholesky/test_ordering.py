@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.kernels.cholesky.ordering import candidate_eliminations, eliminate_in
+from sofa_softctl.runtime.kernels.cholesky.ordering import (
+    burn_at_both_ends,
+    candidate_eliminations,
+    eliminate_in,
+    nested_dissection,
+)
 
 
 def grid(*sides: int) -> sparse.csr_array:
@@ -66,3 +71,42 @@ def test_nodes_without_neighbours_keep_their_order(n):
     (elimination,) = candidate_eliminations(sparse.csr_array((n, n)))
     assert elimination.order.tolist() == list(range(n))
     assert elimination.parent.tolist() == [-1] * n
+
+
+def band(length: int) -> tuple[sparse.csr_array, np.ndarray]:
+    """A grid of 2 x 3 nodes across, and the order layer by layer."""
+    nodes = np.stack(np.meshgrid(*map(np.arange, (length, 2, 3)), indexing="ij"), -1).reshape(-1, 3)
+    distance = np.abs(nodes[:, None] - nodes[None]).max(axis=2)
+    return sparse.csr_array((distance == 1).astype(float)), np.arange(len(nodes))
+
+
+def test_a_band_burns_at_both_ends_with_the_same_fill():
+    """Two independent halves, and a layer of six nodes between them; 1.1 for that layer."""
+    graph, order = band(20)
+    both_ends = burn_at_both_ends(graph, order)
+    assert np.sort(both_ends).tolist() == order.tolist()
+    assert fill(graph, both_ends).sum() < 1.1 * fill(graph, order).sum()
+    first, second, layer = np.split(both_ends, [60, len(order) - 6])
+    assert graph[first][:, second].nnz == 0
+    assert graph[first][:, layer].nnz > 0
+    assert graph[second][:, layer].nnz > 0
+
+
+def test_nested_dissection_has_little_fill_in_a_plate():
+    """Of 20 x 20 nodes: the fill is that of n log n, where a band has 20 n."""
+    nodes = np.stack(np.meshgrid(np.arange(20.0), np.arange(20.0), indexing="ij"), -1)
+    positions = np.concatenate([nodes.reshape(-1, 2), np.zeros((400, 1))], axis=1)
+    distance = np.abs(positions[:, None] - positions[None]).max(axis=2)
+    graph = sparse.csr_array((distance == 1.0).astype(float))
+    order = nested_dissection(graph, positions)
+    assert np.sort(order).tolist() == list(range(400))
+    assert fill(graph, order).sum() < 0.75 * fill(graph, np.arange(400)).sum()
+    last = np.sort(order[-20:]).tolist()
+    assert last in ([*range(200, 220)], [*range(10, 400, 20)])  # the first cut
+
+
+def test_nested_dissection_ends_where_no_cut_separates():
+    """All nodes in one place, or nowhere."""
+    for position in (1.0, np.nan):
+        order = nested_dissection(grid(6, 6), np.full((36, 3), position))
+        assert np.sort(order).tolist() == list(range(36))

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from scipy.linalg import cholesky, solve_triangular
 
+from sofa_softctl.base import machine
+from sofa_softctl.runtime.kernels.cholesky import symbolic
 from sofa_softctl.runtime.kernels.cholesky.cholesky import BlockCholesky
 
 
@@ -54,3 +56,31 @@ def test_columns_are_sorted_by_where_their_rows_begin(elastic_body, dense):
     assert solver.factorize(values)
     rows, _ = local_rows(solver, dense(pattern, values))
     assert rows.order.tolist() == [1, 4, 5, 2, 0, 3]
+
+
+def test_two_threads_solve_with_the_bits_of_one(elastic_body, dense, monkeypatch):
+    """Solution, W and correction of a beam whose halves are solved separately, and of its matrix.
+
+    The rows are on both halves and on the layer between them; rounding.
+    """
+    monkeypatch.setattr(symbolic, "PARALLEL_FLOPS_MIN", 1e4)
+    pattern, values = elastic_body(20, 2, 2)
+    random = np.random.default_rng(0)
+    b = random.normal(size=3 * pattern.n_nodes)
+    results = []
+    for count in (1, 2):
+        monkeypatch.setattr(machine, "thread_count", lambda count=count: count)
+        solver = BlockCholesky(pattern)
+        assert solver.factorize(values)
+        node = solver._order[np.linspace(0, pattern.n_nodes - 1, 9).astype(int)]
+        rows = solver.forward(np.arange(9) // 2, node, np.ones((9, 3)), 5)
+        results.append((solver.solve(b), solver.compliance(rows), solver.correction(rows, b[:5])))
+    for first, second in zip(*results, strict=True):
+        assert first.tobytes() == second.tobytes()
+    H = np.zeros((5, pattern.n_nodes, 3))
+    H[np.arange(9) // 2, node] = 1.0
+    H, A = H.reshape(5, -1), dense(pattern, values)
+    x, W, change = results[0]
+    np.testing.assert_allclose(A @ x, b, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(W, H @ np.linalg.solve(A, H.T), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(A @ change, H.T @ b[:5], rtol=0, atol=1e-12)

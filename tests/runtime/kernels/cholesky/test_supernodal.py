@@ -1,20 +1,15 @@
 import numpy as np
+import pytest
 
+from sofa_softctl.base import machine
+from sofa_softctl.runtime.kernels.cholesky import symbolic
 from sofa_softctl.runtime.kernels.cholesky.blas import TRIANGLE
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
 from sofa_softctl.runtime.kernels.cholesky.supernodal import (
     FULL_PRODUCT_WIDTH,
-    Workspace,
-    factorize,
+    Factorization,
 )
 from sofa_softctl.runtime.kernels.cholesky.symbolic import Analysis, analyse
-
-
-def workspace(analysis) -> Workspace:
-    n, n_super = analysis.order.size, analysis.supernodes.first.size - 1
-    integers = [np.empty(n_super, np.int64) for _ in range(3)]
-    update = np.empty(analysis.update_size)
-    return Workspace(update, np.empty(n, np.int64), np.empty(3 * n), *integers)
 
 
 def lower_triangle(analysis, factor: np.ndarray) -> np.ndarray:
@@ -37,8 +32,7 @@ def check(pattern: BlockPattern, values: np.ndarray, matrix: np.ndarray) -> Anal
     """
     analysis = analyse(pattern, np.ones(pattern.n_nodes, bool))
     factor = np.full(analysis.supernodes.panel_start[-1], np.nan)
-    work = workspace(analysis)
-    assert factorize(analysis.supernodes, analysis.blocks, values, factor, work)
+    assert Factorization(analysis).compute(values, factor)
     L = lower_triangle(analysis, factor)
     order = (3 * analysis.order[:, None] + np.arange(3)).ravel()
     np.testing.assert_allclose(L @ L.T, matrix[np.ix_(order, order)], rtol=0, atol=1e-13)
@@ -76,5 +70,40 @@ def test_a_failed_factorisation_leaves_nothing_but_nan(elastic_body):
     factor = np.zeros(analysis.supernodes.panel_start[-1])
     last = pattern.indptr[analysis.order[-1] + 1] - 1
     values[last] *= -1.0  # seen only at the end of the factorisation
-    assert not factorize(analysis.supernodes, analysis.blocks, values, factor, workspace(analysis))
+    assert not Factorization(analysis).compute(values, factor)
     assert np.isnan(factor).all()
+
+
+@pytest.fixture
+def in_two_parts(monkeypatch, elastic_body):
+    """A beam small enough for a test, whose factorisation is divided all the same."""
+    monkeypatch.setattr(symbolic, "PARALLEL_FLOPS_MIN", 1e4)
+    pattern, values = elastic_body(20, 2, 2)
+    analysis = analyse(pattern, np.ones(pattern.n_nodes, bool))
+    assert len(analysis.groups.subtrees) == 2
+    return pattern, values, analysis
+
+
+def test_a_body_in_two_parts_has_the_factor_of_its_matrix(in_two_parts, dense):
+    pattern, values, analysis = in_two_parts
+    check(pattern, values, dense(pattern, values))
+    first, second = analysis.groups.subtrees
+    panels = np.concatenate([first, second, analysis.groups.rest])
+    assert np.sort(panels).tolist() == list(range(analysis.supernodes.first.size - 1))
+    assert 0.8 < len(first) / len(second) < 1.25
+
+
+def test_two_threads_give_the_bits_of_one(in_two_parts, monkeypatch):
+    """Also of a matrix that becomes indefinite in the other thread's part: nothing but NaN."""
+    pattern, values, analysis = in_two_parts
+    factors = []
+    for count in (1, 2):
+        monkeypatch.setattr(machine, "thread_count", lambda count=count: count)
+        factors.append(np.full(analysis.supernodes.panel_start[-1], np.nan))
+        assert Factorization(analysis).compute(values, factors[-1])
+    assert factors[0].tobytes() == factors[1].tobytes()
+    panel = analysis.groups.subtrees[1][-1]
+    node = analysis.order[analysis.supernodes.first[panel]]
+    values[pattern.indptr[node + 1] - 1] *= -1.0
+    assert not Factorization(analysis).compute(values, factors[1])
+    assert np.isnan(factors[1]).all()

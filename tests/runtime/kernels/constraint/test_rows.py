@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sparse
 
 from sofa_softctl.runtime.kernels.constraint.rows import (
     Entries,
     add_rows_transposed,
-    map_entries,
-    times,
 )
 
-ROWS, NODES, ONTO = 3, 4, 6
+ROWS, NODES = 3, 4
 
 
 def entries():
@@ -31,14 +28,3 @@ def test_lambda_on_the_rows_is_their_transpose():
     found, lam, out = entries(), np.array([1.0, 2.0, -3.0]), np.zeros((NODES, 3))
     add_rows_transposed(found.row, found.node, found.direction, lam, out)
     assert out.ravel() == pytest.approx(dense(found, NODES).T @ lam, abs=1e-15)
-
-
-def test_weights_and_scalars_multiply_as_matrices_do():
-    """H J, with J of weights by nodes or of scalars; nodes without entries vanish."""
-    random = np.random.default_rng(1)
-    weights = sparse.random_array((NODES, ONTO), density=0.4, rng=random, format="csr")
-    scalars = sparse.random_array((3 * NODES, 3 * ONTO), density=0.2, rng=random, format="csr")
-    H = dense(entries(), NODES)
-    found = map_entries(entries(), weights.indptr, weights.indices, weights.data)
-    assert dense(found, ONTO) == pytest.approx(H @ np.kron(weights.toarray(), np.eye(3)))
-    assert dense(times(entries(), scalars), ONTO) == pytest.approx(H @ scalars.toarray())

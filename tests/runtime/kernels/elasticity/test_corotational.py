@@ -45,9 +45,17 @@ class Body:
         self.rotate(x)
         force = np.zeros_like(x)
         kernel.add_force(
-            x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force
+            x, self.x0, x, 0.0, self.elements, self.rotations, self.h, self.stiffness, force
         )  # fmt: skip
         return force
+
+    def force_and_product(self, x, v, factor):
+        """Both in one pass."""
+        self.rotate(x)
+        out = np.zeros_like(x)
+        geometry = (self.elements, self.rotations, self.h)
+        kernel.add_force(x, self.x0, v, factor, *geometry, self.stiffness, out)
+        return out
 
     def product(self, x, v, factor=1.0):
         self.rotate(x)
@@ -212,6 +220,16 @@ def test_the_product_adds_to_what_is_there(method):
     body.rotate(body.x0)
     kernel.add_product(v, body.elements, body.h, body.stiffness, 2.0, out)
     assert out - 7.0 == pytest.approx(body.product(body.x0, v, 2.0), abs=1e-14)
+
+
+@every_method
+def test_one_pass_gives_force_and_product(method):
+    """f + factor K v; rounding only."""
+    body = Body(*block(), method)
+    random = np.random.default_rng(8)
+    x, v = body.x0 + random.uniform(-0.2, 0.2, body.x0.shape), random.normal(size=body.x0.shape)
+    expected = body.force(x) + body.product(x, v, -0.3)
+    assert body.force_and_product(x, v, -0.3) == pytest.approx(expected, abs=1e-13)
 
 
 @every_method

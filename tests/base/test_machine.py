@@ -1,0 +1,32 @@
+import os
+import threading
+
+import pytest
+
+from sofa_softctl.base import machine
+
+
+@pytest.mark.parametrize(("requested", "cores", "count"), [("8", 2, 2), ("1", 4, 1), ("", 3, 3)])
+def test_there_are_at_most_as_many_threads_as_cores(monkeypatch, requested, cores, count):
+    """Of more that are asked for, only one a core is used: others would only wait."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", requested)
+    assert machine.thread_count.__wrapped__() == count
+
+
+def test_results_are_in_the_order_of_the_calls(monkeypatch):
+    monkeypatch.setattr(machine, "thread_count", lambda: 2)
+    meeting = threading.Barrier(2, timeout=10.0)  # both calls run at the same time
+
+    def call(value):
+        meeting.wait()
+        return value
+
+    assert machine.run_in_threads([lambda: call(1), lambda: call(2)]) == [1, 2]
+
+
+def test_some_of_the_memory_is_available():
+    """More than this process needs, at most all of it."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 1e6 < machine.available_memory() <= total
