@@ -157,7 +157,7 @@ class Ours:
         root.dt = body.step
         root.gravity = [1e3 * g for g in body.gravity]
         root.addObject("FreeMotionAnimationLoop")
-        add_constraint_solver(root, maxIterations=1000, tolerance=1e-8)
+        add_constraint_solver(root, maxIterations=1000, tolerance=1e-5)
         node = root.addChild("body")
         damping = {} if body.on_floor else {"rayleighMass": self.damping}
         node.addObject("EulerImplicitSolver", rayleighStiffness=0.05, **damping)
