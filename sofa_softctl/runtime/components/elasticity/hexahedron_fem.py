@@ -104,7 +104,6 @@ class HexahedronFEMForceField(ForceField):
         self.elements, self._filling = find_hexahedra(self)
         count = len(self.elements)
         self.frames = np.empty((count, 3, 3))
-        self._pairs = kernel.element_pairs(self.elements)
         self.reinit()
 
     def reinit(self) -> None:
@@ -185,7 +184,7 @@ class HexahedronFEMForceField(ForceField):
 
     @override
     def pairs(self) -> Pairs:
-        return self._pairs
+        return kernel.element_pairs(self.elements)
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:

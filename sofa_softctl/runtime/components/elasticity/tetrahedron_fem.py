@@ -99,7 +99,6 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
         kernel.rest_frames(self.x0, self.elements, self.method_number, self.frames0)
         self.rotations = np.zeros((count, 3, 3))
         self.h = np.zeros((count, 4, 3))
-        self._pairs = kernel.element_pairs(self.elements)
         self._plasticity: Plasticity | None = None
         self._check_plasticity()
         self._set_stiffness()
@@ -248,7 +247,7 @@ class TetrahedronFEMForceField(VonMisesOutputs, TetrahedralForceField, ElasticFo
 
     @override
     def pairs(self) -> Pairs:
-        return self._pairs
+        return kernel.element_pairs(self.elements)
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
