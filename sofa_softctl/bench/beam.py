@@ -15,6 +15,17 @@ import numpy as np
 
 from sofa_softctl import add_constraint_solver
 
+PLUGINS = """
+Sofa.Component.AnimationLoop Sofa.Component.Collision.Detection.Algorithm
+Sofa.Component.Collision.Detection.Intersection Sofa.Component.Collision.Geometry
+Sofa.Component.Collision.Response.Contact Sofa.Component.Constraint.Lagrangian.Correction
+Sofa.Component.Constraint.Lagrangian.Solver Sofa.Component.Constraint.Projective
+Sofa.Component.LinearSolver.Direct Sofa.Component.Mapping.Linear Sofa.Component.Mass
+Sofa.Component.ODESolver.Backward Sofa.Component.SolidMechanics.FEM.Elastic
+Sofa.Component.StateContainer Sofa.Component.Topology.Container.Constant
+Sofa.Component.Topology.Container.Dynamic SoftRobots
+""".split()
+"""Plugins that SOFA needs for this scene."""
 UNITS = "mm, kg, s"
 WIDTH, LENGTH = 20.0, 100.0
 EDGE_INSET = 2.0
@@ -74,10 +85,11 @@ def createScene(root: Any, cells: int = 4, rows: int = CABLE_COUNT, contacts: in
         rows: Number of cables, a constraint row each, at least `CABLE_COUNT`.
         contacts: Number of points on the floor, at most `contact_count_max`.
     """
-    import Sofa
+    import Sofa.Core
 
     root.dt = 0.01
     root.gravity = [0.0, -9810.0, 0.0]
+    root.addObject("RequiredPlugin", pluginName=PLUGINS)
     root.addObject("FreeMotionAnimationLoop")
     add_constraint_solver(root, maxIterations=1000, tolerance=1e-8)
     nodes, tetrahedra = mesh(cells)

@@ -8,6 +8,8 @@ import pytest
 
 from sofa_softctl.base.kernels.cached import CachedKernel
 from sofa_softctl.bench import beam
+from sofa_softctl.bench import speed as speed_module
+from sofa_softctl.bench.backend_process import BackendProcess
 from sofa_softctl.bench.speed import (
     Case,
     CaseResult,
@@ -16,6 +18,7 @@ from sofa_softctl.bench.speed import (
     measure,
     python_share,
 )
+from sofa_softctl.scene.backend.installation import find_installation
 from sofa_softctl.scene.session.session import Session
 
 BEAM = Case("small", Path(beam.__file__), {"cells": 1})
@@ -36,6 +39,31 @@ def test_a_case_is_measured_and_kept_as_a_dict():
     assert 0.0 < ours.ms_median <= ours.ms_p99 <= ours.ms_max
     assert ours.phases["free motion"] > 0.0 and ours.memory_mb > 0.0
     assert CaseResult.from_dict(speed.to_dict()) == speed
+
+
+@pytest.mark.processes
+def test_sides_have_equal_numbers_of_steps_in_turn(monkeypatch):
+    """Another process of the embedded runtime stands in for SOFA, which tests/sofa runs."""
+    sides = []
+
+    def open_side(scene, backend, parameters, prepare):
+        sides.append(BackendProcess(scene, "embedded", parameters, prepare))
+        return sides[-1]
+
+    monkeypatch.setattr(speed_module, "BackendProcess", open_side)
+    speed = measure(BEAM, steps=25, seconds=60.0, with_sofa=True, cpu=True)
+    assert len(sides) == 2 and speed.embedded.steps == speed.sofa.steps == 25
+    assert speed.ratio == speed.embedded.ms_median / speed.sofa.ms_median > 0.0
+
+
+@pytest.mark.processes
+def test_without_sofa_its_reason_is_a_note(monkeypatch):
+    monkeypatch.delenv("SOFA_ROOT", raising=False)
+    if find_installation() is not None:
+        pytest.skip("SOFA is installed.")
+    speed = measure(BEAM, steps=4, seconds=0.0, with_sofa=True)
+    assert speed.embedded.steps == 4 and speed.sofa is None
+    assert speed.note.startswith("Backend 'sofa': ")
 
 
 @pytest.mark.processes

@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sofa_softctl.bench import beam
 from sofa_softctl.bench.compare import compare
+from sofa_softctl.bench.speed import Case, measure
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,6 +31,16 @@ def test_scenes_move_as_in_the_embedded_runtime(sofa, name):
     assert found.steps == 200
     assert found.deviation_max <= 1e-12
     assert set(found.phases[0]) - {"collision"} == set(found.phases[1]) - {"collision"}
+
+
+@pytest.mark.parametrize("parameters", [{"rows": 10}, {"contacts": 10}])
+def test_the_beam_of_bench_scaling_runs_in_both(sofa, parameters):
+    scene = Path(beam.__file__)
+    speed = measure(
+        Case("beam", scene, {"cells": 2} | parameters), steps=20, seconds=20.0, with_sofa=True
+    )
+    assert speed.note == "" and speed.ratio > 0.0 and speed.sofa.steps == 20
+    assert compare(scene, 30, parameters={"cells": 2} | parameters).deviation_max <= 1e-6
 
 
 def test_the_elastic_arm_picks_and_places_alike(sofa):
