@@ -436,11 +436,11 @@ def forward_columns(
         if k <= 0:
             continue
         first, width, height, panel = _panel(tree, s)
-        own = first * m + start
+        begin = first * m + start
         end = height if _is_one_run(tree, s) else width  # then the rows below are next in Y too
         for j in range(0, width, TRIANGLE):
             n = min(TRIANGLE, width - j)
-            L, columns = panel + j * (height + 1), own + j * m
+            L, columns = panel + j * (height + 1), begin + j * m
             trsm(T, k, n, factor, L, height, flat, columns, m)
             if end > j + n:
                 left, later = end - j - n, columns + n * m
@@ -450,7 +450,7 @@ def forward_columns(
                 )  # fmt: skip
         if height > end:
             left, L = height - width, panel + width
-            gemm(N, T, k, left, width, 1.0, flat, own, m, factor, L, height, 0.0, below, 0, k)
+            gemm(N, T, k, left, width, 1.0, flat, begin, m, factor, L, height, 0.0, below, 0, k)
             first_row = tree.row_start[s] + width // 3
             for i in range(first_row, tree.row_start[s + 1]):
                 for a in range(3):
@@ -469,15 +469,15 @@ def _backward_columns(
     flat = Y.reshape(-1)
     for s in range(tree.first.size - 2, -1, -1):
         first, width, height, panel = _panel(tree, s)
-        own, left, L = first * m, height - width, panel + width
+        begin, left, L = first * m, height - width, panel + width
         if left > 0 and _is_one_run(tree, s):  # then the rows below are next in Y too
-            later = own + width * m
-            gemm(N, N, m, width, left, -1.0, flat, later, m, factor, L, height, 1.0, flat, own, m)
+            later = begin + width * m
+            gemm(N, N, m, width, left, -1.0, flat, later, m, factor, L, height, 1.0, flat, begin, m)
         elif left > 0:
             first_row = tree.row_start[s] + width // 3
             for i in range(first_row, tree.row_start[s + 1]):
                 source, to = np.uint64(3 * tree.rows[i] * m), np.uint64(3 * (i - first_row) * m)
                 for c in range(np.uint64(3 * m)):
                     below[to + c] = flat[source + c]
-            gemm(N, N, m, width, left, -1.0, below, 0, m, factor, L, height, 1.0, flat, own, m)
-        trsm(N, m, width, factor, panel, height, flat, own, m)
+            gemm(N, N, m, width, left, -1.0, below, 0, m, factor, L, height, 1.0, flat, begin, m)
+        trsm(N, m, width, factor, panel, height, flat, begin, m)

@@ -88,8 +88,8 @@ class Factorization:
         pairs = zip(self._work, groups, strict=True)
         is_definite = all(run_in_threads([partial(compute_panels, *pair) for pair in pairs]))
         if is_definite and rest.size:
-            first, *others = self._work
-            for work in others:
+            first, *further_work = self._work
+            for work in further_work:
                 append_pending(first.pending, work.pending, first.next_pending, rest)
             is_definite = compute_panels(first, rest)
         if not is_definite:
