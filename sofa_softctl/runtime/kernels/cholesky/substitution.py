@@ -10,7 +10,6 @@ Indices of inner loops are unsigned, see `supernodal`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -37,10 +36,7 @@ class GroupedSubstitution:
 
     def forward(self, factor: np.ndarray, y: np.ndarray) -> None:
         """y = L^-1 y, shape (3 n,)."""
-        first, second = (
-            partial(self._forward_vector, factor, scratch) for scratch in self._scratch
-        )
-        self._run_forward(y, first, second)
+        self._run_forward(forward_vector, factor, y, list(self._scratch), ())
 
     def forward_columns(
         self,
@@ -51,52 +47,37 @@ class GroupedSubstitution:
         high: np.ndarray,
     ) -> None:
         """Y = L^-1 Y; see `forward_columns`."""
-        first, second = (
-            partial(self._forward_columns, factor, scratch, low, high)
-            for scratch in (below, np.empty_like(below))
-        )
-        self._run_forward(Y, first, second)
+        self._run_forward(forward_columns, factor, Y, [below, np.empty_like(below)], (low, high))
 
     def backward(self, factor: np.ndarray, y: np.ndarray) -> None:
         """y = L^-T y, shape (3 n,)."""
-        backward_vector(self._tree, factor, y, self._scratch[0], self._rest)
+        problem = (self._tree, factor, y)
+        backward_vector(*problem, self._scratch[0], self._rest)
         pairs = zip(self._scratch, self._subtrees, strict=True)
-        run_in_threads([partial(backward_vector, self._tree, factor, y, *pair) for pair in pairs])
+        run_in_threads(backward_vector, [(*problem, *pair) for pair in pairs])
 
-    def _run_forward(self, y: np.ndarray, first: _Forward, second: _Forward) -> None:
+    def _run_forward(
+        self,
+        kernel: Callable[..., None],
+        factor: np.ndarray,
+        y: np.ndarray,
+        scratch: list[np.ndarray],
+        columns: tuple[np.ndarray, ...],
+    ) -> None:
         other = np.empty_like(y)
         other[self._second], other[self._above] = y[self._second], 0.0
-        run_in_threads(
-            [partial(first, y, self._subtrees[0]), partial(second, other, self._subtrees[1])]
-        )
+        groups = zip((y, other), scratch, self._subtrees, strict=True)
+        problem = (self._tree, factor)
+        run_in_threads(kernel, [(*problem, *group[:2], *columns, group[2]) for group in groups])
         y[self._second] = other[self._second]
         y[self._above] += other[self._above]
-        first(y, self._rest)
-
-    def _forward_vector(
-        self, factor: np.ndarray, scratch: np.ndarray, y: np.ndarray, panels: np.ndarray
-    ) -> None:
-        forward_vector(self._tree, factor, y, scratch, panels)
-
-    def _forward_columns(
-        self,
-        factor: np.ndarray,
-        below: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        Y: np.ndarray,
-        panels: np.ndarray,
-    ) -> None:
-        forward_columns(self._tree, factor, Y, below, low, high, panels)
+        kernel(self._tree, factor, y, scratch[0], *columns, self._rest)
 
 
 def _unknowns(tree: Supernodes, panels: np.ndarray) -> np.ndarray:
     """Return the unknowns that are columns of some panels."""
     first, end = 3 * tree.first[panels], 3 * tree.first[panels + 1]
     return np.concatenate([np.empty(0, np.int64), *map(np.arange, first, end)])
-
-
-_Forward = Callable[[np.ndarray, np.ndarray], None]
 
 
 @njit(fastmath=True)
