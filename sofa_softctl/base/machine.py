@@ -40,15 +40,17 @@ def thread_count() -> int:
     return max(1, min(int(requests[0]), cores)) if requests else cores
 
 
-def run_in_threads(calls: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Return the results of all calls; those after the first run in other threads, if allowed.
+def run_in_threads(kernel: Callable[..., Result], arguments: Sequence[tuple]) -> list[Result]:
+    """Return the results of a kernel for each tuple of arguments, each in a thread if allowed.
 
-    A hand-over takes about 50 us.
+    The kernel has `nogil`. Its first calls run one after the other, as the first compiles it. A
+    hand-over takes about 50 us.
     """
-    if len(calls) == 1 or thread_count() == 1:
-        return [call() for call in calls]
-    futures: list[Future[Result]] = [_pool().submit(call) for call in calls[1:]]
-    return [calls[0](), *(future.result() for future in futures)]
+    is_compiled = bool(getattr(kernel, "overloads", True))
+    if len(arguments) == 1 or thread_count() == 1 or not is_compiled:
+        return [kernel(*values) for values in arguments]
+    futures: list[Future[Result]] = [_pool().submit(kernel, *values) for values in arguments[1:]]
+    return [kernel(*arguments[0]), *(future.result() for future in futures)]
 
 
 @cache

@@ -23,7 +23,21 @@ def test_results_are_in_the_order_of_the_calls(monkeypatch):
         meeting.wait()
         return value
 
-    assert machine.run_in_threads([lambda: call(1), lambda: call(2)]) == [1, 2]
+    assert machine.run_in_threads(call, [(1,), (2,)]) == [1, 2]
+
+
+def test_a_kernel_that_is_not_compiled_runs_in_one_thread(monkeypatch):
+    """Two threads would compile it at the same time."""
+    monkeypatch.setattr(machine, "thread_count", lambda: 2)
+    callers = []
+
+    def kernel(value):
+        callers.append(threading.current_thread())
+        return value
+
+    kernel.overloads = {}
+    assert machine.run_in_threads(kernel, [(1,), (2,)]) == [1, 2]
+    assert set(callers) == {threading.current_thread()}
 
 
 def test_some_of_the_memory_is_available():

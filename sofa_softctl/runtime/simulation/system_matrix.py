@@ -86,9 +86,9 @@ class SystemMatrix:
 
 
 def _concatenate(pairs: list[Pairs]) -> Pairs:
-    none = np.empty(0, np.int64)
-    return np.concatenate([none, *(p[0] for p in pairs)]), np.concatenate(
-        [none, *(p[1] for p in pairs)]
+    empty = np.empty(0, np.int64)
+    return np.concatenate([empty, *(p[0] for p in pairs)]), np.concatenate(
+        [empty, *(p[1] for p in pairs)]
     )
 
 

@@ -120,11 +120,11 @@ class SparseLDLSolver(DirectLinearSolver):
             if len(rows):
                 nodes = np.unique(3 * rows // state.deriv_size)
                 listed = ", ".join(map(str, nodes[:NODES_LISTED_MAX]))
-                others = ", ..." if len(nodes) > NODES_LISTED_MAX else ""
+                ellipsis = ", ..." if len(nodes) > NODES_LISTED_MAX else ""
                 return (
                     f"{len(nodes)} of the {state.count} nodes of {state.describe()} have neither "
-                    f"mass nor stiffness: {listed}{others}. They are in no element: leave them out "
-                    "of the mesh, hold them with a FixedProjectiveConstraint, or give them a mass."
+                    f"mass nor stiffness: {listed}{ellipsis}. They are in no element: leave them "
+                    "out of the mesh, hold them with a FixedProjectiveConstraint, or give them a mass."
                 )
         return (
             "Something can move freely without mass or stiffness: give every body a mass, or hold "

@@ -10,7 +10,6 @@ Indices of inner loops are unsigned, see `supernodal`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -37,10 +36,7 @@ class GroupedSubstitution:
 
     def forward(self, factor: np.ndarray, y: np.ndarray) -> None:
         """y = L^-1 y, shape (3 n,)."""
-        first, second = (
-            partial(self._forward_vector, factor, scratch) for scratch in self._scratch
-        )
-        self._run_forward(y, first, second)
+        self._run_forward(forward_vector, factor, y, list(self._scratch), ())
 
     def forward_columns(
         self,
@@ -51,52 +47,37 @@ class GroupedSubstitution:
         high: np.ndarray,
     ) -> None:
         """Y = L^-1 Y; see `forward_columns`."""
-        first, second = (
-            partial(self._forward_columns, factor, scratch, low, high)
-            for scratch in (below, np.empty_like(below))
-        )
-        self._run_forward(Y, first, second)
+        self._run_forward(forward_columns, factor, Y, [below, np.empty_like(below)], (low, high))
 
     def backward(self, factor: np.ndarray, y: np.ndarray) -> None:
         """y = L^-T y, shape (3 n,)."""
-        backward_vector(self._tree, factor, y, self._scratch[0], self._rest)
+        problem = (self._tree, factor, y)
+        backward_vector(*problem, self._scratch[0], self._rest)
         pairs = zip(self._scratch, self._subtrees, strict=True)
-        run_in_threads([partial(backward_vector, self._tree, factor, y, *pair) for pair in pairs])
+        run_in_threads(backward_vector, [(*problem, *pair) for pair in pairs])
 
-    def _run_forward(self, y: np.ndarray, first: _Forward, second: _Forward) -> None:
+    def _run_forward(
+        self,
+        kernel: Callable[..., None],
+        factor: np.ndarray,
+        y: np.ndarray,
+        scratch: list[np.ndarray],
+        columns: tuple[np.ndarray, ...],
+    ) -> None:
         other = np.empty_like(y)
         other[self._second], other[self._above] = y[self._second], 0.0
-        run_in_threads(
-            [partial(first, y, self._subtrees[0]), partial(second, other, self._subtrees[1])]
-        )
+        groups = zip((y, other), scratch, self._subtrees, strict=True)
+        problem = (self._tree, factor)
+        run_in_threads(kernel, [(*problem, *group[:2], *columns, group[2]) for group in groups])
         y[self._second] = other[self._second]
         y[self._above] += other[self._above]
-        first(y, self._rest)
-
-    def _forward_vector(
-        self, factor: np.ndarray, scratch: np.ndarray, y: np.ndarray, panels: np.ndarray
-    ) -> None:
-        forward_vector(self._tree, factor, y, scratch, panels)
-
-    def _forward_columns(
-        self,
-        factor: np.ndarray,
-        below: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        Y: np.ndarray,
-        panels: np.ndarray,
-    ) -> None:
-        forward_columns(self._tree, factor, Y, below, low, high, panels)
+        kernel(self._tree, factor, y, scratch[0], *columns, self._rest)
 
 
 def _unknowns(tree: Supernodes, panels: np.ndarray) -> np.ndarray:
     """Return the unknowns that are columns of some panels."""
     first, end = 3 * tree.first[panels], 3 * tree.first[panels + 1]
     return np.concatenate([np.empty(0, np.int64), *map(np.arange, first, end)])
-
-
-_Forward = Callable[[np.ndarray, np.ndarray], None]
 
 
 @njit(fastmath=True)
@@ -436,11 +417,11 @@ def forward_columns(
         if k <= 0:
             continue
         first, width, height, panel = _panel(tree, s)
-        own = first * m + start
+        begin = first * m + start
         end = height if _is_one_run(tree, s) else width  # then the rows below are next in Y too
         for j in range(0, width, TRIANGLE):
             n = min(TRIANGLE, width - j)
-            L, columns = panel + j * (height + 1), own + j * m
+            L, columns = panel + j * (height + 1), begin + j * m
             trsm(T, k, n, factor, L, height, flat, columns, m)
             if end > j + n:
                 left, later = end - j - n, columns + n * m
@@ -450,7 +431,7 @@ def forward_columns(
                 )  # fmt: skip
         if height > end:
             left, L = height - width, panel + width
-            gemm(N, T, k, left, width, 1.0, flat, own, m, factor, L, height, 0.0, below, 0, k)
+            gemm(N, T, k, left, width, 1.0, flat, begin, m, factor, L, height, 0.0, below, 0, k)
             first_row = tree.row_start[s] + width // 3
             for i in range(first_row, tree.row_start[s + 1]):
                 for a in range(3):
@@ -469,15 +450,15 @@ def _backward_columns(
     flat = Y.reshape(-1)
     for s in range(tree.first.size - 2, -1, -1):
         first, width, height, panel = _panel(tree, s)
-        own, left, L = first * m, height - width, panel + width
+        begin, left, L = first * m, height - width, panel + width
         if left > 0 and _is_one_run(tree, s):  # then the rows below are next in Y too
-            later = own + width * m
-            gemm(N, N, m, width, left, -1.0, flat, later, m, factor, L, height, 1.0, flat, own, m)
+            later = begin + width * m
+            gemm(N, N, m, width, left, -1.0, flat, later, m, factor, L, height, 1.0, flat, begin, m)
         elif left > 0:
             first_row = tree.row_start[s] + width // 3
             for i in range(first_row, tree.row_start[s + 1]):
                 source, to = np.uint64(3 * tree.rows[i] * m), np.uint64(3 * (i - first_row) * m)
                 for c in range(np.uint64(3 * m)):
                     below[to + c] = flat[source + c]
-            gemm(N, N, m, width, left, -1.0, below, 0, m, factor, L, height, 1.0, flat, own, m)
-        trsm(N, m, width, factor, panel, height, flat, own, m)
+            gemm(N, N, m, width, left, -1.0, below, 0, m, factor, L, height, 1.0, flat, begin, m)
+        trsm(N, m, width, factor, panel, height, flat, begin, m)

@@ -13,7 +13,6 @@ Source: Ng, Peyton 1993 (supernodal left-looking factorisation); Davis 2006, cha
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -78,20 +77,17 @@ class Factorization:
         Returns:
             True if each pivot is positive beyond its rounding error.
         """
-
-        def compute_panels(work: Workspace, panels: np.ndarray) -> bool:
-            return factorize(self.tree, self.blocks, values, factor, work, panels)
-
         groups, rest = self.groups.subtrees, self.groups.rest
         for work in self._work:
             work.pending[:] = -1
+        problem = (self.tree, self.blocks, values, factor)
         pairs = zip(self._work, groups, strict=True)
-        is_definite = all(run_in_threads([partial(compute_panels, *pair) for pair in pairs]))
+        is_definite = all(run_in_threads(factorize, [(*problem, *pair) for pair in pairs]))
         if is_definite and rest.size:
-            first, *others = self._work
-            for work in others:
+            first, *further_work = self._work
+            for work in further_work:
                 append_pending(first.pending, work.pending, first.next_pending, rest)
-            is_definite = compute_panels(first, rest)
+            is_definite = factorize(*problem, first, rest)
         if not is_definite:
             factor[:] = np.nan
         return is_definite
