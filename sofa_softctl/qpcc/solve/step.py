@@ -177,7 +177,7 @@ class Step:
     def goes_on(self) -> bool:
         """True if a search goes on in the next step."""
         rests = self.open_search, self.open_excess
-        return any(rest is not None for rest in rests) or self.search_result.skips_starts
+        return any(rest is not None for rest in rests)
 
     @property
     def _near_goal(self) -> float:
@@ -211,7 +211,6 @@ class Step:
             identity=self.mechanics.contacts.identity,
             rest=rest,
             may_be_long=self.pause == 0,
-            skips_starts=start is None and self.warm is not None and self.warm.skips_starts,
             may_wait=not self.is_alone
             and (not confirm or (self.warm is not None and self.warm.is_excess)),
             pairs=self.mechanics.contacts.pairs,
