@@ -125,7 +125,7 @@ class SearchOptions:
     more. A longer search goes on in the next steps, from where it was. Not in a first step, where
     there is no answer, before limits are first exceeded, with "exact", and with a budget."""
     long_nodes: int = 144
-    """The same in one step of a hundred: what holds an object is worth a longer search at once."""
+    """The same in one step of fifty: what holds an object is worth a longer search at once."""
     confirm_nodes: int = 400
     """Maximum number of relaxations before limits are reported as contradictory."""
     nodes: int = 2000

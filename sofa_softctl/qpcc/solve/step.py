@@ -54,8 +54,9 @@ NO_MOTION_RATIO_MIN = 0.9
 """Objective relative to no motion's, above which a solution counts as no motion [-]."""
 STALLED_STEPS_MAX = 30
 """Steps without motion after which efforts that begin to move the bodies are searched."""
-LONG_SEARCH_PAUSE = 100
-"""Steps after a long search in which searches are spread: longer steps are at most 1 % of all."""
+LONG_SEARCH_PAUSE = 50
+"""Steps after a long search in which searches are spread: longer steps are at most 2 % of all. With
+100, a gripper's box slips for some steps, 56 after the search with which it was lifted."""
 EXCESS_TOLERANCE = 1e-8
 """Excess of limits that counts as rounding, relative to `Mechanics.size` [-]."""
 START_SWEEPS = 100

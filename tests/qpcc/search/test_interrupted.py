@@ -54,7 +54,7 @@ def test_a_search_goes_on_in_the_next_steps_until_it_is_complete(contacts, numbe
         assert not (answer.goes_on and answer.converged)
 
 
-def test_a_step_solves_so_many_relaxations_and_one_in_a_hundred_more(relaxations):
+def test_a_step_solves_so_many_relaxations_and_one_in_fifty_more(relaxations):
     options, counts = SearchOptions(), []
     problem, best = random_contact_problem(0, 9, 6), 0.04293947
     warm = solve(problem, search=SearchOptions("pivoting")).warm

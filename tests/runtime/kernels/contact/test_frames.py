@@ -16,7 +16,9 @@ def test_frames_are_right_handed_and_begin_with_the_normal(diagonal):
     frames = contact_frames(normals)
     assert frames[:, 0] == pytest.approx(normals, abs=0.0)
     # 1e-14: products of three rounded unit vectors
-    assert frames @ frames.transpose(0, 2, 1) == pytest.approx(np.tile(np.eye(3), (20, 1, 1)), abs=1e-14)
+    assert frames @ frames.transpose(0, 2, 1) == pytest.approx(
+        np.tile(np.eye(3), (20, 1, 1)), abs=1e-14
+    )
     assert np.linalg.det(frames) == pytest.approx(np.ones(20), abs=1e-14)
 
 
