@@ -125,10 +125,7 @@ class SearchOptions:
     more. A longer search goes on in the next steps, from where it was. Not in a first step, where
     there is no answer, before limits are first exceeded, with "exact", and with a budget."""
     long_nodes: int = 144
-    """The same in one step of a hundred: what holds an object is worth a longer search at once."""
-    step_qps: int = 96
-    """Maximum number of QPs of pieces in one step, for up to 8 contacts; the work of as many for
-    more. Further starts are tried in the next step. Exceptions as for `step_nodes`."""
+    """The same in one step of fifty: what holds an object is worth a longer search at once."""
     confirm_nodes: int = 400
     """Maximum number of relaxations before limits are reported as contradictory."""
     nodes: int = 2000
@@ -176,8 +173,6 @@ class ContactWarm(NamedTuple):
     """Objective before it rose, if it did [displacement^2]."""
     idle: int = 0
     """Consecutive steps without motion, though the goal is not near."""
-    skips_starts: bool = False
-    """Whether the next step begins with the starts that relaxations suggest."""
     pause: int = 0
     """Steps until a search may take `long_nodes` again."""
     is_excess: bool = False

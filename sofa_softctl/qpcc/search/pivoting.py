@@ -44,7 +44,6 @@ def pivot(
     flips: int = 0,
     tried: set[bytes] | None = None,
     deadline: float = math.inf,
-    qps_end: float = math.inf,
 ) -> PivotResult:
     """Find a piece that no pivot of a single contact improves.
 
@@ -61,7 +60,6 @@ def pivot(
         flips: Contacts per answer that are tried beyond an inactive border, the nearest first.
         tried: Keys of modes that were tried; new ones are added.
         deadline: Reading of `perf_counter` after which it ends, once there is an answer [s].
-        qps_end: Number of QPs of all pieces at which it ends, once there is an answer.
 
     Source: the decomposition of Coevoet, Escande, Duriez 2019, section III-D. Departures: several
         starts, the queue, and the set of modes that were tried.
@@ -76,8 +74,7 @@ def pivot(
             *_, (modes, force, obeyed) = heapq.heappop(queue)
             if modes.key() in tried and not obeyed:
                 continue
-            is_late = pieces.rounds >= qps_end or perf_counter() > deadline
-            if pieces.pieces >= last or (best is not None and is_late):
+            if pieces.pieces >= last or (best is not None and perf_counter() > deadline):
                 return PivotResult(best, False)
             tried.add(modes.key())
             worth = math.inf if best is None else best.objective

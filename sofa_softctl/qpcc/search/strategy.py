@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
@@ -101,8 +101,6 @@ class Multistart:
     """Reading of `perf_counter` at which to end [s]."""
     last: int
     """Number of solved pieces at which to end."""
-    qps_end: float = math.inf
-    """Number of solved QPs at which to end, once there is an answer."""
     best: PieceSolution | None = None
     complete: bool = True
     """Whether all starts and their candidates were tried."""
@@ -115,7 +113,7 @@ class Multistart:
             if self.best is not None and self.best.objective <= self.enough:
                 return
             pieces_left = self.last - self.pieces.pieces
-            if pieces_left <= 0 or (self.best is not None and self.is_late):
+            if pieces_left <= 0 or (self.best is not None and perf_counter() > self.deadline):
                 self.complete = False
                 return
             solution, is_complete = pivot(
@@ -125,16 +123,10 @@ class Multistart:
                 flips=flips,
                 tried=self.tried,
                 deadline=self.deadline,
-                qps_end=self.qps_end,
             )
             self.complete = self.complete and is_complete
             if solution is not None and self.pieces.is_better(solution, self.best):
                 self.best = solution
-
-    @property
-    def is_late(self) -> bool:
-        """True if the QPs or the time of this step are spent."""
-        return self.pieces.rounds >= self.qps_end or perf_counter() > self.deadline
 
     def is_worse_than(self, expected: float) -> bool:
         """Return True if there is no solution, or its objective is above the expected one."""
@@ -165,8 +157,6 @@ class ModeSearchResult:
     """Whether branch and bound was completed."""
     rest: OpenSearch | None = None
     """Rest of branch and bound, for the next step."""
-    skips_starts: bool = False
-    """Whether the next step is to begin with the starts that relaxations suggest."""
     is_long: bool = False
     """Whether it took more than `SearchOptions.step_nodes`."""
 
@@ -196,8 +186,6 @@ class SearchContext:
     """Rest of the search of the last step."""
     may_wait: bool = True
     """Whether a search may go on in the next steps, if this one has an answer."""
-    skips_starts: bool = False
-    """Whether the starts were tried in the last step, which had no QPs left for relaxations'."""
     may_be_long: bool = True
     """Whether it may take `SearchOptions.long_nodes` in this step."""
 
@@ -228,18 +216,13 @@ def search_modes(
     pieces_max = options.new_pieces if context.last_start is None else options.pieces
     multistart = Multistart(pieces, enough, deadline, pieces.pieces + pieces_max)
     search = _Strategy(options, context, Relaxation(pieces.statement, pieces.before), multistart)
-    if search.is_spread:
-        share = min(1.0, STEP_CONTACTS / len(context.pairs)) ** 1.5
-        multistart.qps_end = pieces.rounds + share * options.step_qps
     search.pivot(starts, resort)
     node_limits = search.effort(nodes)
     best = multistart.best
     if not node_limits.nodes or (best is not None and best.objective <= node_limits.enough):
         solution = None if best is None else pieces.refine_to_optimum(best)
-        result = ModeSearchResult(solution, multistart.complete, "pivoting")
-    else:
-        result = search.branch(node_limits)
-    return replace(result, skips_starts=search.has_starts_left and not context.skips_starts)
+        return ModeSearchResult(solution, multistart.complete, "pivoting")
+    return search.branch(node_limits)
 
 
 class _NodeLimits(NamedTuple):
@@ -269,8 +252,7 @@ class _Strategy:
         options, context, multistart = self.options, self.context, self.multistart
         if context.last_start is not None:
             multistart.pivot_from([context.last_start], options.warm_flips)
-        is_poor = context.has_new_contacts or multistart.is_worse_than(context.expected)
-        if is_poor and not (context.skips_starts and self._needs_starts):
+        if context.has_new_contacts or multistart.is_worse_than(context.expected):
             multistart.pivot_from(starts, options.flips)
         if self._needs_starts:
             multistart.pivot_from(self._relaxation_starts(), options.flips)
@@ -287,7 +269,7 @@ class _Strategy:
     def effort(self, nodes: int | None) -> _NodeLimits:
         """Limits of branch and bound: of what is left of the last step's search, or of its own."""
         rest, best, limits = self.context.rest, self.multistart.best, self._own_effort(nodes)
-        if rest is None or not self.is_spread:
+        if rest is None or not self._is_spread:
             return limits
         if best is not None and best.objective <= rest.enough:
             return limits
@@ -328,11 +310,11 @@ class _Strategy:
             enough=effort.enough,
             tried=self.multistart.tried,
             deadline=self.multistart.deadline,
-            step_nodes=self._step_nodes if self.is_spread else None,
+            step_nodes=self._step_nodes if self._is_spread else None,
             resumed=effort.resumed,
         )
         rest = None
-        if self.is_spread and proof.best is not None and proof.best.objective > effort.enough:
+        if self._is_spread and proof.best is not None and proof.best.objective > effort.enough:
             rest = interrupt_search(
                 proof.open,
                 self.context.identity,
@@ -346,9 +328,9 @@ class _Strategy:
         if solution is not None and solution is not best:  # suggested by a relaxation
             solution = self._at_its_optimum(solution)
         solution = None if solution is None else pieces.refine_to_optimum(solution)
-        is_long = self.is_spread and effort.nodes > self.options.step_nodes
+        is_long = self._is_spread and effort.nodes > self.options.step_nodes
         return ModeSearchResult(
-            solution, is_complete, "exact", proof.bound, proof.complete, rest, is_long=is_long
+            solution, is_complete, "exact", proof.bound, proof.complete, rest, is_long
         )
 
     def _at_its_optimum(self, solution: PieceSolution) -> PieceSolution:
@@ -361,18 +343,13 @@ class _Strategy:
             improved if improved is not None and pieces.is_better(improved, solution) else solution
         )
 
-    @property
-    def has_starts_left(self) -> bool:
-        """True if the QPs of this step were spent before all starts were tried."""
-        return not self.multistart.complete and self.multistart.is_late
-
     def _relaxation_starts(self) -> Iterable[PivotStart]:
         """Starts suggested by relaxations."""
         pieces, best = self.multistart.pieces, self.multistart.best
         return suggested_starts(pieces, self.relaxation, best, self.context.pairs)
 
     @property
-    def is_spread(self) -> bool:
+    def _is_spread(self) -> bool:
         """True if a long search goes on in the next steps."""
         is_auto = self.options.strategy == "auto" and not math.isfinite(self.options.budget)
         return is_auto and self.context.may_wait

@@ -124,7 +124,6 @@ def _solution(
             objective,
             step.usual(objective),
             idle,
-            step.search_result.skips_starts,
             step.pause,
             step.excess is not None,
             step.open_search,
@@ -185,7 +184,7 @@ def _notes(step: Step, answered: VerifiedPiece | None, law: float) -> dict[str, 
     if step.goes_on:
         notes.append(
             f"The search goes on in the next step, after {step.pieces} pieces in this one: raise "
-            "`step_nodes` and `step_qps` of `SearchOptions` for a longer one in each."
+            "`step_nodes` of `SearchOptions` for a longer one in each."
         )
     elif not step.search_result.converged:
         notes.append(

@@ -167,7 +167,7 @@ class ActiveRows(NamedTuple):
     source: np.ndarray
     """These rows among the rows of the block, shape (k,)."""
     target: np.ndarray
-    """Their rows in the problem, shape (k,)."""
+    """Rows of the problem, shape (k,)."""
     members: list[tuple[LagrangianConstraint, slice]]
     """Constraints that act, and the part of the k rows that each of them owns."""
 

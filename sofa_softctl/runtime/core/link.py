@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sofa_softctl.base.source_line import Line, describe, scene_line
 from sofa_softctl.errors import LinkError, SceneError
-from sofa_softctl.runtime.core.paths import LinkPath
+from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:

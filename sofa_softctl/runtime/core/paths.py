@@ -1,4 +1,4 @@
-"""Paths such as '@../loader.position', and their targets."""
+"""Targets of paths such as '@../loader.position'."""
 
 from __future__ import annotations
 
@@ -10,22 +10,6 @@ if TYPE_CHECKING:
     from sofa_softctl.runtime.core.node import Node
 
 _INDEX = re.compile(r"\[(?P<places>-\d+)?\](?:\.(?P<data>\w+))?")
-
-
-class LinkPath(str):
-    """Path such as '@/trunk/dofs' for links and Data; it is also a text.
-
-    It stores its target, so that objects that are not in a node yet can follow it.
-    """
-
-    def __new__(cls, target: Any) -> LinkPath:
-        """Create the path to an object, node or Data."""
-        path = super().__new__(cls, target.getLinkPath())
-        path.target = target
-        return path
-
-    target: Any
-    """Object, node or Data at the end of the path."""
 
 
 def follow_path(

@@ -122,7 +122,7 @@ class ConstraintProblem(ConstraintSystem):
         return [c for c in self.constraints if not 0.0 <= c.endTime.get() <= time]
 
     def _arrange_rows(self, active: list[LagrangianConstraint]) -> None:
-        """Give each active constraint its rows, and collect their entries on the systems."""
+        """Number the rows of active constraints, and collect the entries on the systems."""
         active = sorted([*active, *self.contacts], key=self._order_of) if self.contacts else active
         has_same_rows = active == self.active
         self.active = active

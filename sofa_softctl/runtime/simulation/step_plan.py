@@ -61,8 +61,8 @@ def _name(component: Any) -> str:
 def _names(components: list[Any]) -> str:
     """Return the paths of components of a class: the first two, and the number of the others."""
     paths = [component.getPathName() for component in components]
-    more = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
-    return f"{', '.join(paths[:2])}{more} ({components[0].getClassName()})"
+    rest = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
+    return f"{', '.join(paths[:2])}{rest} ({components[0].getClassName()})"
 
 
 def _count(number: int, noun: str) -> str:

@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mechanics import Pairs
 from sofa_softctl.runtime.behavior.roles import ElasticForceField
-from sofa_softctl.runtime.behavior.step_term import StepTerm
 from sofa_softctl.runtime.components.elasticity.moduli import (
     elastic_moduli,
     lame_parameters,
@@ -21,6 +20,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Choice, Int, Real, Reals,
 from sofa_softctl.runtime.kernels.elasticity import corotational as kernel
 
 if TYPE_CHECKING:
+    from sofa_softctl.runtime.behavior.step_term import StepTerm
     from sofa_softctl.runtime.components.elasticity.plasticity import Plasticity
 
 _SNAPSHOT_ATTRIBUTES = ("unit_stiffness", "stiffness", "_young")

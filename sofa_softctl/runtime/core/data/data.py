@@ -11,7 +11,7 @@ import numpy as np
 from sofa_softctl.base.source_line import Line, describe, scene_line
 from sofa_softctl.errors import LinkError, SceneError, UnreadableValueError
 from sofa_softctl.runtime.core.data.handling import get_noted
-from sofa_softctl.runtime.core.paths import LinkPath
+from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
