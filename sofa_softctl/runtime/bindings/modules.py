@@ -131,8 +131,8 @@ def _core() -> dict[str, Any]:
     from sofa_softctl.runtime.core.component import Component
     from sofa_softctl.runtime.core.data import data
     from sofa_softctl.runtime.core.data import views as data_container
-    from sofa_softctl.runtime.core.node import Node
     from sofa_softctl.runtime.core.link_path import LinkPath
+    from sofa_softctl.runtime.core.node import Node
     from sofa_softctl.runtime.core.scripted import Controller, DataEngine
 
     return {

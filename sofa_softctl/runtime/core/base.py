@@ -17,7 +17,8 @@ from sofa_softctl.runtime.core.data.box import NO_BOX, BoundingBox
 from sofa_softctl.runtime.core.data.data import Data
 from sofa_softctl.runtime.core.data.types import DataType, Text, Texts
 from sofa_softctl.runtime.core.link import Link, LinkType
-from sofa_softctl.runtime.core.link_path import LinkPath, explain_path, follow_path
+from sofa_softctl.runtime.core.link_path import LinkPath
+from sofa_softctl.runtime.core.paths import explain_path, follow_path
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
