@@ -14,12 +14,8 @@ import Sofa.Core
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import UsageError
 from sofa_softctl.runtime.core.event import key_pressed, key_released
-from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import controllers_of
-from sofa_softctl.scene.graph.nodes import nodes_of
+from sofa_softctl.scene.control.steps import controllers_of, key_hearers
 
-_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
-"""Components, in addition to controllers in Python, that react to keys."""
 NAMES = {
     "left": "\x12",
     "up": "\x13",
@@ -121,15 +117,6 @@ class KeyPresses(Sofa.Core.Controller):  # type: ignore[misc]
         self.pressed = 0
 
 
-def key_hearers(root: Any) -> list[Any]:
-    """Return the controllers and components of a scene that react to keys."""
-    components = (component for node in nodes_of(root) for component in node.objects)
-    return [
-        *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
-        *(component for component in components if component.getClassName() in _HEAR_KEYS),
-    ]
-
-
 def keys_of_other_case(hearers: Iterable[Any], keys: Iterable[str]) -> Iterator[str]:
     """Warn of keys that are only in the other case in the code of their listeners."""
     try:
@@ -144,13 +131,3 @@ def keys_of_other_case(hearers: Iterable[Any], keys: Iterable[str]) -> Iterator[
                 f"key '{key}' is pressed, and only '{key.swapcase()}' is in a method "
                 "onKeypressedEvent: press that one, or compare with both."
             )
-
-
-def _hears_keys(controller: Any) -> bool:
-    """Return True if a controller does something when a key is pressed."""
-    plain = find_backend().Sofa.Core.Controller
-    return any(
-        getattr(type(controller), name, None) is not getattr(plain, name, None)
-        or name in vars(controller)
-        for name in ("onKeypressedEvent", "onEvent")
-    )

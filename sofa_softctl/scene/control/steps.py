@@ -16,8 +16,11 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.helper import message
+from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.graph.nodes import nodes_of, own_state
 
+_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
+"""Components, in addition to controllers in Python, that react to keys."""
 ENDS = {
     "CollisionBeginEvent": "free motion",
     "CollisionEndEvent": "collision",
@@ -139,3 +142,22 @@ def _listener(Sofa: Any, end_phase: Callable[[str], None]) -> Any:
                 end_phase(event["type"])
 
     return PhaseListener(name="softctl_phases")
+
+
+def key_hearers(root: Any) -> list[Any]:
+    """Return the controllers and components of a scene that react to keys."""
+    components = (component for node in nodes_of(root) for component in node.objects)
+    return [
+        *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
+        *(component for component in components if component.getClassName() in _HEAR_KEYS),
+    ]
+
+
+def _hears_keys(controller: Any) -> bool:
+    """Return True if a controller does something when a key is pressed."""
+    plain = find_backend().Sofa.Core.Controller
+    return any(
+        getattr(type(controller), name, None) is not getattr(plain, name, None)
+        or name in vars(controller)
+        for name in ("onKeypressedEvent", "onEvent")
+    )

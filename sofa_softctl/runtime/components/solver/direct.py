@@ -124,7 +124,8 @@ class SparseLDLSolver(DirectLinearSolver):
                 return (
                     f"{len(nodes)} of the {state.count} nodes of {state.describe()} have neither "
                     f"mass nor stiffness: {listed}{ellipsis}. They are in no element: leave them "
-                    "out, hold them with a FixedProjectiveConstraint, or give them a mass."
+                    "out of the mesh, hold them with a FixedProjectiveConstraint, or give them "
+                    "a mass."
                 )
         return (
             "Something can move freely without mass or stiffness: give every body a mass, or hold "

@@ -49,7 +49,8 @@ class Body:
             self.rotations, self.h,
         )  # fmt: skip
         force = np.zeros_like(x)
-        kernel.add_force(x, self.x0, self.elements, self.rotations, self.h, self.stiffness, force)
+        geometry = (self.elements, self.rotations, self.h)
+        kernel.add_force(x, self.x0, x, 0.0, *geometry, self.stiffness, force)
         return force
 
     def turning(self):
