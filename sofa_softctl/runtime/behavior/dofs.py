@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.runtime.kernels.mapping import rigid
 from sofa_softctl.runtime.mesh.rotation import quaternion_zyx, rotation_zyx
 
 
@@ -21,6 +21,13 @@ class DofType:
     """Number of scalars of a velocity."""
     identity: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0)
     """Default position of a node."""
+
+    @cached_property
+    def _rotations(self) -> Any:
+        """Kernels of rotations, which scenes of points do not load."""
+        from sofa_softctl.runtime.kernels.mapping import rigid
+
+        return rigid
 
     def advance(self, x: np.ndarray, v: np.ndarray, h: float, out: np.ndarray) -> None:
         """Move x by h v to out, which may be x."""
@@ -55,7 +62,7 @@ class DofType:
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
         """Return positions scaled, then rotated about x, y and z in degrees, then shifted."""
-        return rigid.rotate_vectors(quaternion_zyx(angles), x * scale) + shift
+        return self._rotations.rotate_vectors(quaternion_zyx(angles), x * scale) + shift
 
     def linear(self, vector: np.ndarray) -> np.ndarray:
         """Return a velocity or force along a vector of space (3,), shape (deriv_size,)."""
@@ -72,12 +79,12 @@ class RigidDofs(DofType):
 
     @override
     def advance(self, x: np.ndarray, v: np.ndarray, h: float, out: np.ndarray) -> None:
-        rigid.advance(x, v, h, out)
+        self._rotations.advance(x, v, h, out)
 
     def difference(self, x: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Return translation, and rotation as axis times angle of at most pi."""
-        rotation = rigid.product(x[:, 3:], rigid.conjugate(start[:, 3:]))
-        return np.hstack([x[:, :3] - start[:, :3], rigid.rotation_vector(rotation)])
+        rotation = self._rotations.product(x[:, 3:], self._rotations.conjugate(start[:, 3:]))
+        return np.hstack([x[:, :3] - start[:, :3], self._rotations.rotation_vector(rotation)])
 
     @override
     def entries(
@@ -93,7 +100,7 @@ class RigidDofs(DofType):
         self, x: np.ndarray, scale: np.ndarray, angles: np.ndarray, shift: np.ndarray
     ) -> np.ndarray:
         centre = super().transformed(x[:, :3], scale, angles, shift)
-        return np.hstack([centre, rigid.product(quaternion_zyx(angles), x[:, 3:])])
+        return np.hstack([centre, self._rotations.product(quaternion_zyx(angles), x[:, 3:])])
 
     @override
     def linear(self, vector: np.ndarray) -> np.ndarray:

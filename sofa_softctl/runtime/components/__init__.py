@@ -88,9 +88,10 @@ __all__, __getattr__, __dir__ = public(
         "playback.write_state": ["WriteState"],
         "projective.attach": ["AttachProjectiveConstraint"],
         "projective.fixed": """
-            FixedProjectiveConstraint FixedRotationProjectiveConstraint
-            FixedTranslationProjectiveConstraint PartialFixedProjectiveConstraint
+            FixedProjectiveConstraint FixedTranslationProjectiveConstraint
+            PartialFixedProjectiveConstraint
         """.split(),
+        "projective.fixed_rotation": ["FixedRotationProjectiveConstraint"],
         "projective.given_motion": """
             AffineMovementProjectiveConstraint LinearVelocityProjectiveConstraint
             OscillatorProjectiveConstraint

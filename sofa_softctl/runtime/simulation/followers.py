@@ -8,7 +8,7 @@ import numpy as np
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
 from sofa_softctl.runtime.behavior.state_vectors import StateVectors
-from sofa_softctl.runtime.kernels.mapping import weighted as kernel
+from sofa_softctl.runtime.kernels.mapping import jacobian as kernel
 
 
 class WeightedRun:

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.mapping import Mapping, Weights
-from sofa_softctl.runtime.kernels.mapping import weighted as kernel
+from sofa_softctl.runtime.kernels.mapping import jacobian as kernel
 
 
 class LinearMapping(Mapping):

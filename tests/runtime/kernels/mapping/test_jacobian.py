@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from sofa_softctl.runtime.kernels.mapping.weighted import add_transposed, weighted_sum
+from sofa_softctl.runtime.kernels.mapping.jacobian import add_transposed, weighted_sum
 
 
 def weights(seed=0):
