@@ -357,9 +357,11 @@ class _Strategy:
     @property
     def _step_nodes(self) -> int:
         """Maximum number of relaxations in one step: the same work for any number of contacts."""
-        options, is_long = self.options, self.context.may_be_long
+        nodes = self.options.step_nodes
+        if self.context.may_be_long:
+            nodes = max(nodes, self.options.long_nodes)
         fraction = min(1.0, STEP_CONTACTS / len(self.context.pairs)) ** 3
-        return max(1, round(fraction * (options.long_nodes if is_long else options.step_nodes)))
+        return max(1, round(fraction * nodes))
 
     @property
     def _is_sticking(self) -> bool:
