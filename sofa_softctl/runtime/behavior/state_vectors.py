@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from operator import attrgetter, is_
 
@@ -11,6 +12,8 @@ from sofa_softctl.runtime.behavior.state import MechanicalState
 
 _OF_MOTION = ("velocity", "free_velocity", "force")
 _OF_POINTS = ("position", "free_position")
+UNSHARED_REFERENCES = 2
+"""References that `share` itself has to an array: its variable, and the argument of the count."""
 _PARENT, _VALUE = attrgetter("_parent"), attrgetter("_value")
 
 
@@ -46,6 +49,7 @@ class StateVectors:
         ]
         self._data = [data for data, _ in shared]
         self._views = [view for _, view in shared]
+        self._kept: list[tuple[np.ndarray, np.ndarray]] = []
         self.share()
 
     @staticmethod
@@ -62,9 +66,17 @@ class StateVectors:
     def share(self) -> None:
         """Make the Data of the states views of the arrays, with their present values."""
         for data, view in zip(self._data, self._views, strict=True):
-            if data.get() is not view:
-                np.copyto(view, data.get())
+            if (array := data.get()) is not view:
+                np.copyto(view, array)
                 data.set(view)
+                if sys.getrefcount(array) > UNSHARED_REFERENCES:  # a script has a view of it
+                    self._kept.append((array, view))
+                    data.kept_array = array
+
+    def update_kept_arrays(self) -> None:
+        """Copy the numbers into arrays of before `share` of which a script keeps views."""
+        for array, view in self._kept:
+            np.copyto(array, view)
 
     def are_shared(self) -> bool:
         """Return True unless a Data may have another array, such as that of a followed Data."""

@@ -172,3 +172,17 @@ def test_a_watch_notices_values_links_and_followed_values():
     other.totalMass.value = 3.0
     assert watch.has_changed()
     assert follower.totalMass.get() == 3.0
+
+
+def test_a_view_from_before_the_start_shows_the_present_positions():
+    root = Node("root", dt=0.01, gravity=[0.0, 0.0, -9.81])
+    body = root.addChild("body")
+    body.addObject("EulerImplicitSolver")
+    body.addObject("CGLinearSolver", iterations=25, tolerance=1e-9, threshold=1e-9)
+    dofs = body.addObject("MechanicalObject", name="dofs", position=[[0.0, 0.0, 0.0]])
+    body.addObject("UniformMass", totalMass=1.0)
+    view = dofs.position.value
+    init(root)
+    for _ in range(3):
+        animate(root)
+        assert np.array_equal(view, dofs.position.value) and view[0, 2] < 0.0

@@ -117,7 +117,8 @@ class SparseLDLSolver(DirectLinearSolver):
                     f"{state.describe()} has neither mass nor stiffness: map it to a body, with a "
                     "BarycentricMapping or RigidMapping in its node, or give it a mass."
                 )
-            if len(rows):
+            free_count = np.count_nonzero(~self._fixed[start : start + state.block_count])
+            if 0 < len(rows) < free_count:
                 nodes = np.unique(3 * rows // state.deriv_size)
                 listed = ", ".join(map(str, nodes[:NODES_LISTED_MAX]))
                 ellipsis = ", ..." if len(nodes) > NODES_LISTED_MAX else ""

@@ -52,6 +52,7 @@ class Data(metaclass=DataClass):
         "_set",
         "_value",
         "is_read",
+        "kept_array",
         "name",
         "owner",
         "persistent",
@@ -67,6 +68,7 @@ class Data(metaclass=DataClass):
         self.persistent = False
         self._value = type.initial(owner)
         self.is_read = False  # by any controller
+        self.kept_array: np.ndarray | None = None  # an earlier one that shows the same numbers
         self._counter = 0
         self._set = False
         self._read_only = type.read_only
