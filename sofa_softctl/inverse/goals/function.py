@@ -303,14 +303,19 @@ def _views_of_effectors(controller: Any, goal: Any) -> list[str]:
     values = [*getattr(goal, "__dict__", {}).values(), *cells]
     views = [x for x in values if isinstance(x, np.ndarray)]
     nodes = [rows[0].getContext() for rows in controller.effectors]
-    data = [node.getMechanicalState().position for node in nodes]
-    arrays = [(d.value, getattr(d, "kept_array", None)) for d in data]
     return [
         f"the goal function holds a view of the positions of '{node.getPathName()}', which is its "
         "effector: the goal moves along with it. Keep a copy: .value.copy()."
-        for node, (present, kept) in zip(nodes, arrays, strict=True)
-        if any(np.shares_memory(x, present if kept is None else kept) for x in views)
+        for node in nodes
+        if any(_shows(x, node.getMechanicalState().position) for x in views)
     ]
+
+
+def _shows(array: np.ndarray, data: Any) -> bool:
+    """Return True if an array is a view of a Data, also one from before the start."""
+    earlier = [earlier.find() for earlier in getattr(data, "earlier_arrays", ())]
+    arrays = [data.value, *(x for x in earlier if x is not None)]
+    return any(np.shares_memory(array, x) for x in arrays)
 
 
 def far_goal(

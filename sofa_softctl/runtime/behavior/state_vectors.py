@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from operator import attrgetter, is_
 
 import numpy as np
 
 from sofa_softctl.runtime.behavior.state import MechanicalState
+from sofa_softctl.runtime.core.data.data import EarlierArray
 
 _OF_MOTION = ("velocity", "free_velocity", "force")
 _OF_POINTS = ("position", "free_position")
-UNSHARED_REFERENCES = 2
-"""References that `share` itself has to an array: its variable, and the argument of the count."""
 _PARENT, _VALUE = attrgetter("_parent"), attrgetter("_value")
 
 
@@ -49,7 +47,6 @@ class StateVectors:
         ]
         self._data = [data for data, _ in shared]
         self._views = [view for _, view in shared]
-        self._kept: list[tuple[np.ndarray, np.ndarray]] = []
         self.share()
 
     @staticmethod
@@ -69,14 +66,23 @@ class StateVectors:
             if (array := data.get()) is not view:
                 np.copyto(view, array)
                 data.set(view)
-                if sys.getrefcount(array) > UNSHARED_REFERENCES:  # a script has a view of it
-                    self._kept.append((array, view))
-                    data.kept_array = array
+                if array.flags.c_contiguous and array.flags.writeable:
+                    data.earlier_arrays += (EarlierArray.of(array),)
+        self._with_views = [
+            (data, view)
+            for data, view in zip(self._data, self._views, strict=True)
+            if data.earlier_arrays
+        ]
 
-    def update_kept_arrays(self) -> None:
-        """Copy the numbers into arrays of before `share` of which a script keeps views."""
-        for array, view in self._kept:
-            np.copyto(array, view)
+    def update_earlier_arrays(self) -> None:
+        """Copy the numbers into earlier arrays, as long as a script has views of them."""
+        for data, view in self._with_views:
+            arrays = [(earlier, earlier.find()) for earlier in data.earlier_arrays]
+            for _, array in arrays:
+                if array is not None and array.shape == view.shape:
+                    np.copyto(array, view)
+            data.earlier_arrays = tuple(e for e, array in arrays if array is not None)
+        self._with_views = [shared for shared in self._with_views if shared[0].earlier_arrays]
 
     def are_shared(self) -> bool:
         """Return True unless a Data may have another array, such as that of a followed Data."""

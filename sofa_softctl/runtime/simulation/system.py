@@ -280,7 +280,7 @@ class GraphSystem(MechanicalSystem):
         """Compute mapped states, after `check_vectors` in the same step."""
         for group in self.followers:
             group.place()
-        self.vectors.update_kept_arrays()
+        self.vectors.update_earlier_arrays()
 
     @override
     def propagate_free(self, h: float) -> None:

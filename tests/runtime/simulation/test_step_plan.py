@@ -1,5 +1,7 @@
 """The plan of a step, and the parts that are computed together."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -186,3 +188,23 @@ def test_a_view_from_before_the_start_shows_the_present_positions():
     for _ in range(3):
         animate(root)
         assert np.array_equal(view, dofs.position.value) and view[0, 2] < 0.0
+
+
+def test_a_view_shows_the_present_positions_after_changes_of_the_graph(cube):
+    body = cube.getChild("body")
+    states = [body.getObject("dofs"), body.getChild("left").getObject("dofs")]
+    views = [(state, state.position.value) for state in states]
+    for step in range(6):
+        if step == 1:
+            cable_node(body, "late", [[0.5, 0.5, 0.5]], [0.5, 0.5, 2.0], 0.01).init()
+        if step == 3:
+            body.removeChild(body.getChild("late"))
+        animate(cube)
+        for state, view in views:
+            assert np.array_equal(view, state.position.value), (step, state.getPathName())
+    gc.collect()  # of the plans in between
+    animate(cube)
+    assert [len(state.position.earlier_arrays) for state in states] == [1, 1]
+    del views, view
+    animate(cube)
+    assert [len(state.position.earlier_arrays) for state in states] == [0, 0]

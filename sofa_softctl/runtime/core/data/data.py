@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import weakref
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -51,8 +52,8 @@ class Data(metaclass=DataClass):
         "_seen",
         "_set",
         "_value",
+        "earlier_arrays",
         "is_read",
-        "kept_array",
         "name",
         "owner",
         "persistent",
@@ -68,7 +69,7 @@ class Data(metaclass=DataClass):
         self.persistent = False
         self._value = type.initial(owner)
         self.is_read = False  # by any controller
-        self.kept_array: np.ndarray | None = None  # an earlier one that shows the same numbers
+        self.earlier_arrays: tuple[EarlierArray, ...] = ()  # a script may have views of them
         self._counter = 0
         self._set = False
         self._read_only = type.read_only
@@ -492,6 +493,31 @@ def _has_nan(value: Any) -> bool:
 def _short(value: Any) -> str:
     text = repr(value.tolist() if isinstance(value, np.ndarray) else value)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+class EarlierArray(NamedTuple):
+    """Array that a Data had before its state shared one with others."""
+
+    owner: weakref.ref[np.ndarray]
+    """Owner of the memory: it lives as long as somebody has a view of the array."""
+    shape: tuple[int, ...]
+    offset: int
+    """First byte of the array in its owner's memory."""
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> EarlierArray:
+        """Return the reference to a contiguous array of floats, which does not keep it alive."""
+        owner = array
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        return cls(weakref.ref(owner), array.shape, array.ctypes.data - owner.ctypes.data)
+
+    def find(self) -> np.ndarray | None:
+        """Return the array, or None if nobody has a view of it any more."""
+        owner = self.owner()
+        if owner is None:
+            return None
+        return np.ndarray(self.shape, float, owner.data, self.offset)
 
 
 class DataWatch:
