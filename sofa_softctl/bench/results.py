@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -108,12 +109,31 @@ def read_results(path: Path) -> Results:
             "'softctl bench scaling' or 'softctl bench scenes' wrote with --out."
         )
     try:
-        return Results(data["machine"], [CaseResult.from_dict(case) for case in data["cases"]])
-    except (KeyError, TypeError) as error:
+        results = Results(data["machine"], [CaseResult.from_dict(case) for case in data["cases"]])
+        _check_results(results)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise SoftctlError(
             f"'{path}' was written by another version of softctl bench, or is damaged ({error}): "
             "measure again."
         ) from error
+    return results
+
+
+def _check_results(results: Results) -> None:
+    """Raise a ValueError for numbers that are none, and for two cases of one name."""
+    if not isinstance(results.machine, dict):
+        raise ValueError(f"the machine is {results.machine!r}")
+    names = [speed.name for speed in results.speeds]
+    for speed in results.speeds:
+        if names.count(speed.name) > 1:
+            raise ValueError(f"two cases are called '{speed.name}'")
+        for timing in (speed.embedded, speed.sofa):
+            numbers = [] if timing is None else [timing.ms_median, timing.ms_p99]
+            if not all(isinstance(ms, float | int) and 0.0 < ms < math.inf for ms in numbers):
+                raise ValueError(f"'{speed.name}' has the times {numbers} ms")
+            numbers = [] if timing is None else [timing.memory_mb, speed.python_share or 0.0]
+            if not all(isinstance(number, float | int) for number in numbers):
+                raise ValueError(f"'{speed.name}' has {numbers} for memory and Python's share")
 
 
 @dataclass(frozen=True)
@@ -159,6 +179,24 @@ def changes(old: Results, new: Results) -> list[Change]:
             f"The files have no case in common: the first has {names[0]}, the second {names[1]}."
         )
     return pairs
+
+
+def lost_cases(old: Results, new: Results) -> list[str]:
+    """Return a sentence for each case of the earlier file that the later one has no time of."""
+    later = {speed.name: speed for speed in new.speeds}
+    lines = []
+    for speed in old.speeds:
+        case = later.get(speed.name)
+        if speed.embedded is not None and (case is None or case.embedded is None):
+            reason = "is not in the second file" if case is None else f"failed: {case.note}"
+            lines.append(f"{speed.name} {reason}")
+    return lines
+
+
+def new_cases(old: Results, new: Results) -> list[str]:
+    """Return the names of cases of which only the later file has a time."""
+    earlier = {speed.name for speed in old.speeds if speed.embedded is not None}
+    return [s.name for s in new.speeds if s.embedded is not None and s.name not in earlier]
 
 
 def machine_differences(old: Results, new: Results) -> list[str]:

@@ -205,7 +205,9 @@ def scenes(
 
     files = files or _scene_files(Path("scenes"))
     check_outputs(reads=files, out=out, table=table)
-    cases = [Case(file.stem if files.count(file) == 1 else str(file), file) for file in files]
+    files = list(dict.fromkeys(files))
+    stems = [file.stem for file in files]
+    cases = [Case(f.stem if stems.count(f.stem) == 1 else str(f), f) for f in files]
     prepare_scene = partial(prepare, plugin, strict)
     results = _measure(
         cases, steps or 200, seconds, not no_sofa, cpu, out, table, quiet, as_json, prepare_scene
@@ -279,7 +281,9 @@ def diff(
     slower: Annotated[
         float | None,
         typer.Option(
-            help="End with status 1 if a step takes more than this times as long.", min=0.0
+            help="End with status 1 if a step takes more than this times as long, or a case "
+            "is lost.",
+            min=0.0,
         ),
     ] = None,
     as_json: Json = False,
@@ -288,20 +292,27 @@ def diff(
 
     Says what differs between the machines and versions of the two.
     """
-    from sofa_softctl.bench.results import changes, machine_differences, read_results
+    from sofa_softctl.bench.results import (
+        changes,
+        lost_cases,
+        machine_differences,
+        new_cases,
+        read_results,
+    )
     from sofa_softctl.view.terminal import bench as tables
 
     before, after = read_results(old), read_results(new)
     pairs, differences = changes(before, after), machine_differences(before, after)
+    lost, added = lost_cases(before, after), new_cases(before, after)
     if as_json:
         ratios = {
             pair.name: {"ratio": pair.ratio, "ratio_beside_sofa": pair.ratio_beside_sofa}
             for pair in pairs
         }
-        print_json({"cases": ratios, "differences": differences})
+        print_json({"cases": ratios, "lost": lost, "new": added, "differences": differences})
     else:
-        tables.show_changes(pairs, differences)
-    if slower is not None and any(pair.ratio > slower for pair in pairs):
+        tables.show_changes(pairs, differences, lost, added)
+    if slower is not None and (lost or any(pair.ratio > slower for pair in pairs)):
         raise typer.Exit(ExitStatus.FAILED)
 
 

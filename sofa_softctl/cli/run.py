@@ -106,6 +106,8 @@ def run(
     from sofa_softctl.scene.session.run import step_count
     from sofa_softctl.view.terminal.run import Terminal
 
+    if explain and (quiet or as_json):
+        raise UsageError("--explain prints: leave out --quiet and --json.")
     if steps is not None and duration is not None:
         raise UsageError("Give either steps or a duration, not both.")
     view = view_of(camera, movie)

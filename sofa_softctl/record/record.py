@@ -229,7 +229,13 @@ def _read(file: IO[bytes], path: str | os.PathLike[str]) -> Record:
     file.seek(0)
     contents = _Contents(path)
     for record in _intact_records(file, is_closed):
-        contents.add(record)
+        try:
+            contents.add(record)
+        except KeyError as error:
+            raise RecordError(
+                f"{path}: it is damaged: a message belongs to channel {error}, whose description "
+                "is missing."
+            ) from error
     channels, kinds = contents.channels, contents.kinds
     messages, step_numbers = contents.messages, contents.step_numbers
     if contents.profile != PROFILE:

@@ -9,7 +9,9 @@ from sofa_softctl.bench.results import (
     Results,
     changes,
     describe_machine,
+    lost_cases,
     machine_differences,
+    new_cases,
     read_results,
     save_results,
 )
@@ -75,3 +77,25 @@ def test_other_machines_and_versions_are_named():
         "gemm_gflops: 30.0, now 60.0",
         "numba: 0.60, now 0.61",
     ]
+
+
+def test_a_case_that_is_lost_or_new_is_named():
+    old, new = results(2.0), results(3.0)
+    cases = [replace(new.speeds[0], embedded=None, note="no solver"), new.speeds[0]]
+    new = Results(MACHINE, [cases[0], replace(cases[1], name="trunk")])
+    assert lost_cases(old, new) == ["finger failed: no solver"]
+    assert lost_cases(old, Results(MACHINE, [])) == ["finger is not in the second file"]
+    assert new_cases(old, new) == ["trunk"]
+    assert lost_cases(old, old) == [] == new_cases(old, old)
+
+
+@pytest.mark.parametrize(
+    ("ms", "twice", "reason"),
+    [("abc", 1, "has the times"), (0.0, 1, "has the times"), (2.0, 2, "two cases are called")],
+)
+def test_a_file_with_wrong_numbers_or_names_is_refused(tmp_path, ms, twice, reason):
+    path = tmp_path / "r.json"
+    good = results(2.0)
+    save_results(path, Results(MACHINE, [results(ms).speeds[0]] * twice + good.speeds[1:]))
+    with pytest.raises(SoftctlError, match=reason):
+        read_results(path)

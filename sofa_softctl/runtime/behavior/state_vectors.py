@@ -68,21 +68,13 @@ class StateVectors:
                 data.set(view)
                 if array.flags.c_contiguous and array.flags.writeable:
                     data.earlier_arrays += (EarlierArray.of(array),)
-        self._with_views = [
-            (data, view)
-            for data, view in zip(self._data, self._views, strict=True)
-            if data.earlier_arrays
-        ]
+        self._with_views = [data for data in self._data if data.earlier_arrays]
 
     def update_earlier_arrays(self) -> None:
         """Copy the numbers into earlier arrays, as long as a script has views of them."""
-        for data, view in self._with_views:
-            arrays = [(earlier, earlier.find()) for earlier in data.earlier_arrays]
-            for _, array in arrays:
-                if array is not None and array.shape == view.shape:
-                    np.copyto(array, view)
-            data.earlier_arrays = tuple(e for e, array in arrays if array is not None)
-        self._with_views = [shared for shared in self._with_views if shared[0].earlier_arrays]
+        for data in self._with_views:
+            data.update_earlier_arrays()
+        self._with_views = [data for data in self._with_views if data.earlier_arrays]
 
     def are_shared(self) -> bool:
         """Return True unless a Data may have another array, such as that of a followed Data."""

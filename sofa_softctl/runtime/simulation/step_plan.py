@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.runtime.behavior.solvers import MechanicalSystem
+from sofa_softctl.runtime.behavior.solvers import (
+    ConstraintCorrection,
+    DirectLinearSolver,
+    MechanicalSystem,
+)
 from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.simulation.constraint_system import ConstraintProblem
 from sofa_softctl.runtime.simulation.followers import WeightedRun
@@ -35,6 +39,8 @@ def plan_step(root: Node) -> list[PlanLine]:
     if not isinstance(loop, SteppingLoop):
         raise SceneError(f"{loop.describe()} has no plan of its steps.")
     lines = list(_events(root, "controllers", "AnimateBeginEvent"))
+    if not loop.systems:
+        lines.append(PlanLine("free motion", "/", "nothing moves: there is no time integrator"))
     for system in loop.systems:
         lines += _free_motion(system)
     for pipeline in loop.pipelines:
@@ -47,7 +53,9 @@ def plan_step(root: Node) -> list[PlanLine]:
         lines.append(PlanLine("constraint solver", _name(solver), "solve for multipliers"))
         lines += _events(root, "controllers", "SolveConstraintSystemEndEvent")
         for correction, corrected in problem.corrections:
-            action = f"add A^-1 H^T lambda to {3 * corrected.size} velocities and to the positions"
+            inverse = "A^-1" if _uses_matrix(correction) else "C"
+            count = 3 * corrected.size
+            action = f"add {inverse} H^T lambda to {count} velocities and to the positions"
             lines.append(PlanLine("correction", _name(correction), action))
     for system in loop.systems:
         lines += _followers(system)
@@ -59,10 +67,11 @@ def _name(component: Any) -> str:
 
 
 def _names(components: list[Any]) -> str:
-    """Return the paths of components of a class: the first two, and the number of the others."""
+    """Return the first two paths of components, the number of the others, and all classes."""
     paths = [component.getPathName() for component in components]
+    classes = ", ".join(dict.fromkeys(component.getClassName() for component in components))
     rest = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
-    return f"{', '.join(paths[:2])}{rest} ({components[0].getClassName()})"
+    return f"{', '.join(paths[:2])}{rest} ({classes})"
 
 
 def _count(number: int, noun: str) -> str:
@@ -83,12 +92,16 @@ def _free_motion(system: MechanicalSystem) -> Iterator[PlanLine]:
     for component in [*system.force_fields, *system.masses]:
         is_mapped = id(component.state) not in system.offset
         through = f", through the mappings of {component.state.getPathName()}" if is_mapped else ""
-        kind = "forces and stiffness" if component in system.force_fields else "gravity and mass"
+        kind = "gravity and mass"
+        if component in system.force_fields:
+            kind = "forces and stiffness" if system.solver.has_matrix else "forces"
         yield PlanLine(phase, _name(component), f"{kind}{through}")
     if system.solver.needs_linear_solver:
-        matrix = getattr(system.linear_solver, "matrix", None)
-        blocks = "" if matrix is None else f" of {len(matrix.pattern.indices)} 3x3 blocks"
-        action = f"factorise the matrix{blocks}, solve"
+        action = "solve by iterations"
+        if isinstance(system.linear_solver, DirectLinearSolver):
+            matrix = getattr(system.linear_solver, "matrix", None)
+            blocks = "" if matrix is None else f" of {len(matrix.pattern.indices)} 3x3 blocks"
+            action = f"factorise the matrix{blocks}, solve"
         yield PlanLine(phase, _name(system.linear_solver), action)
 
 
@@ -110,4 +123,9 @@ def _constraint_rows(problem: ConstraintProblem) -> Iterator[PlanLine]:
         if id(constraint) not in in_block:
             yield PlanLine(phase, _name(constraint), "its rows")
     for correction, _ in problem.corrections:
-        yield PlanLine(phase, _name(correction), "W = H A^-1 H^T")
+        action = "W = H A^-1 H^T" if _uses_matrix(correction) else "W = H C H^T, C of each node"
+        yield PlanLine(phase, _name(correction), action)
+
+
+def _uses_matrix(correction: ConstraintCorrection) -> bool:
+    return correction.getClassName() != "UncoupledConstraintCorrection"

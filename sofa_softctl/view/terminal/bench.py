@@ -205,8 +205,10 @@ def speeds_as_markdown(results: Results) -> str:
     return "\n\n".join([describe_machine_line(results.machine), table, *lines]) + "\n"
 
 
-def show_changes(changes: Sequence[Change], differences: Sequence[str]) -> None:
-    """Print the times of the cases of two files, and what differs between their machines."""
+def show_changes(
+    changes: Sequence[Change], differences: Sequence[str], lost: Sequence[str], added: Sequence[str]
+) -> None:
+    """Print the times of the cases of two files, and what differs between files and machines."""
     console = make_console()
     table = Table(
         title="Median ms a step, before and now",
@@ -235,6 +237,10 @@ def show_changes(changes: Sequence[Change], differences: Sequence[str]) -> None:
             f"{old.memory_mb:.0f}, {new.memory_mb:.0f}",
         )
     console.print(table)
+    for line in lost:
+        console.print(f"[red]Lost:[/] {escape(line)}", highlight=False, soft_wrap=True)
+    if added:
+        console.print(f"Only in the second file: {escape(', '.join(added))}", soft_wrap=True)
     if differences:
         console.print("[yellow]Not the same machine or software:[/] times are not comparable.")
     for line in differences:

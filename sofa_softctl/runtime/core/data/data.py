@@ -323,7 +323,18 @@ class Data(metaclass=DataClass):
         self.owner.check_change(self, array if is_copy else None, scene_line())
         self._value = array
         self._counter += 1
+        self.update_earlier_arrays()
         self.owner.data_changed(self)
+
+    def update_earlier_arrays(self) -> None:
+        """Copy the numbers into earlier arrays, as long as a script has views of them."""
+        if not self.earlier_arrays:
+            return
+        arrays = [(earlier, earlier.find()) for earlier in self.earlier_arrays]
+        for _, array in arrays:
+            if array is not None and array.shape == self._value.shape:
+                np.copyto(array, self._value)
+        self.earlier_arrays = tuple(earlier for earlier, array in arrays if array is not None)
 
     def assign(self, value: Any, line: Line | None, *, from_script: bool = False) -> None:
         """Convert, check and store a value of a scene: a value, a Data, or a link."""
@@ -352,6 +363,7 @@ class Data(metaclass=DataClass):
             self._counter += 1
         self.where = line
         self._set = True
+        self.update_earlier_arrays()
         self.owner.data_changed(self)
 
     def _take_over(self, value: Any, parent: Data) -> None:
