@@ -200,3 +200,17 @@ def test_processes_of_a_plan_know_the_components_of_plugin_files(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["equilibria"] > 0
+
+
+def test_a_run_explains_the_plan_of_a_step(softctl, scene):
+    out = softctl("run", scene, "--steps", 1, "--explain")
+    assert "free motion\n  /: nothing moves: there is no time integrator" in out
+    assert "controllers\n  /loud (Loud): onAnimateEndEvent" in out
+
+
+def test_a_plan_that_nobody_would_see_is_refused(monkeypatch, capsys, scene):
+    monkeypatch.setattr(sys, "argv", ["softctl", "run", str(scene), "--explain", "--json"])
+    with pytest.raises(SystemExit) as done:
+        main()
+    assert done.value.code == 2
+    assert "--explain prints: leave out --quiet and --json." in capsys.readouterr().err

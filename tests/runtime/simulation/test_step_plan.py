@@ -208,3 +208,26 @@ def test_a_view_shows_the_present_positions_after_changes_of_the_graph(cube):
     del views, view
     animate(cube)
     assert [len(state.position.earlier_arrays) for state in states] == [0, 0]
+
+
+def test_the_plan_tells_methods_apart():
+    root = Node("root", dt=0.01)
+    explicit = root.addChild("explicit")
+    explicit.addObject("EulerExplicitSolver")
+    explicit.addObject("MechanicalObject", position=[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    explicit.addObject("UniformMass", totalMass=1.0)
+    explicit.addObject("RestShapeSpringsForceField", points=[0], stiffness=1.0)
+    iterative = root.addChild("iterative")
+    iterative.addObject("EulerImplicitSolver")
+    iterative.addObject("CGLinearSolver", iterations=25, tolerance=1e-9, threshold=1e-9)
+    iterative.addObject("MechanicalObject", position=[[0.0, 0.0, 0.0]])
+    iterative.addObject("UniformMass", totalMass=1.0)
+    init(root)
+    actions = {line.subject.rpartition("(")[2]: line.action for line in plan_step(root)}
+    assert actions["RestShapeSpringsForceField)"] == "forces"
+    assert actions["CGLinearSolver)"] == "solve by iterations"
+    empty = Node("root")
+    init(empty)
+    assert [line.action for line in plan_step(empty)] == [
+        "nothing moves: there is no time integrator"
+    ]
