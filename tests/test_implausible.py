@@ -448,7 +448,10 @@ def test_strict_holds_for_the_scenes_of_an_identification(softctl, tmp_path):
 
 @pytest.mark.processes
 def test_the_check_takes_no_longer_than_a_few_steps():
-    """Of the trunk: once, and most of it is work that the first step would do."""
+    """Of the trunk: once, and most of it is work that the first step would do.
+
+    Five steps, since a step takes half of the time that it took when the check took two.
+    """
     from time import process_time
 
     from sofa_softctl.scene.plausibility import implausible
@@ -465,4 +468,4 @@ def test_the_check_takes_no_longer_than_a_few_steps():
         return min(found)
 
     check = least(lambda: implausible(session.root, session.units))
-    assert check < 2.5 * least(session.step)
+    assert check < 5.0 * least(session.step)

@@ -19,15 +19,21 @@ KINDS = sorted(kind for kind in RECORD if any("variants" in row for row in RECOR
 @pytest.mark.soak(keep=12)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_variant_is_as_in_sofa_or_known_not_to_be(kind, tolerant):
-    """What has become equal is to leave the list."""
+    """What has become equal is to leave the list, unless rounding decides, as on each processor."""
     listed = KNOWN.get(kind, {})
+    by_rounding = {
+        (scene, name) for scene, rows in listed.items() for name in rows if rows[name] == "rounding"
+    }
     different = {}
     for _, scene, values, verdict, where, _ in variants.outcomes([kind]):
         if verdict in variants.SAME or not where:
             continue
         different.setdefault(scene, {})[variants.label(values)] = (verdict, where)
-    names = {scene: set(rows) for scene, rows in different.items()}
-    assert names == {scene: set(rows) for scene, rows in listed.items()}, different
+    names, known = (
+        {(scene, name) for scene, rows in table.items() for name in rows} - by_rounding
+        for table in (different, listed)
+    )
+    assert names == known, different
 
 
 def test_reasons_are_given():
