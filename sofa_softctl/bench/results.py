@@ -57,7 +57,7 @@ def describe_machine(cpu: bool = False) -> dict[str, Any]:
     """
     libraries = [f"{library.internal_api} {library.version}" for library in blas_libraries()]
     with one_blas_thread():
-        one = _gemm_rate()
+        rate_of_one_core = _gemm_rate()
     return {
         **environment(),
         "clock": "processor" if cpu else "wall",
@@ -65,7 +65,7 @@ def describe_machine(cpu: bool = False) -> dict[str, Any]:
         "blas": ", ".join(sorted(set(libraries))),
         "blas_kernels": blas_kernels(),
         "blas_threads": max((lib.get_num_threads() for lib in blas_libraries()), default=1),
-        "gemm_gflops_one_core": one,
+        "gemm_gflops_one_core": rate_of_one_core,
         "gemm_gflops": _gemm_rate(),
     }
 

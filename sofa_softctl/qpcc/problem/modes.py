@@ -176,7 +176,7 @@ class ContactWarm(NamedTuple):
     pause: int = 0
     """Steps until a search may take `long_nodes` again."""
     is_excess: bool = False
-    """Whether the limits had to be exceeded."""
+    """True for a search whose answers exceed limits, as none keeps them."""
     open_search: OpenSearch | None = None
     """Search within the limits that is not complete."""
     open_excess: OpenSearch | None = None

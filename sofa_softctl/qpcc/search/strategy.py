@@ -158,7 +158,7 @@ class ModeSearchResult:
     rest: OpenSearch | None = None
     """Rest of branch and bound, for the next step."""
     is_long: bool = False
-    """Whether it took more than `SearchOptions.step_nodes`."""
+    """True for a search that took more relaxations than `SearchOptions.step_nodes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +185,9 @@ class SearchContext:
     rest: OpenSearch | None = None
     """Rest of the search of the last step."""
     may_wait: bool = True
-    """Whether a search may go on in the next steps, if this one has an answer."""
+    """True for a search that may continue in the next steps, if this one has an answer."""
     may_be_long: bool = True
-    """Whether it may take `SearchOptions.long_nodes` in this step."""
+    """True for a search that may take `SearchOptions.long_nodes` in this step."""
 
 
 def search_modes(

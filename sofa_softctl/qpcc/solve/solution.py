@@ -82,9 +82,9 @@ class InverseSolution:
     pieces: int = 0
     """Pieces of the problem, that is QPs for given modes, that were tried."""
     converged: bool = True
-    """Whether the strategy was completed; otherwise it reached one of its limits, or goes on."""
+    """True if the search was completed; else it reached one of its limits, or continues later."""
     goes_on: bool = False
-    """Whether the search goes on in the next step, see `SearchOptions.step_nodes`. The answer is
+    """True if the search continues in the next step, see `SearchOptions.step_nodes`. The answer is
     checked like any other, and the best one so far."""
 
     @property

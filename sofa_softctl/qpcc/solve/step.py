@@ -91,7 +91,7 @@ class Step:
     ask: Callable[..., VerifiedResult]
     deadline: float = math.inf
     is_alone: bool = False
-    """Whether no step came before, so that the search must end in this one."""
+    """True in the first step of a run, whose search must end in the same step."""
     answers: list[VerifiedResult] = field(default_factory=list)
     """Results of the QP solvers."""
     search_result: ModeSearchResult = field(

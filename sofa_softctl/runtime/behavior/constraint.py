@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, NamedTuple
@@ -110,7 +111,7 @@ class LagrangianConstraint(SingleStateComponent):
             )
 
 
-class RowBlock:
+class RowBlock(ABC):
     """Rows of constraints of one class on points of a system, which a kernel computes together.
 
     Args:
@@ -140,13 +141,13 @@ class RowBlock:
         self._watch.has_changed()  # members replace values that do not fit
         return True
 
+    @abstractmethod
     def read(self) -> None:
         """Read the Data of the members."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compute(self, x: np.ndarray, x_free: np.ndarray) -> None:
         """Compute the directions at x, and the violation at x_free, shapes (n, 3)."""
-        raise NotImplementedError
 
     def has_violation(self, member: LagrangianConstraint) -> bool:
         """Return True if `violation` holds for a member; else it has a `violation` of its own."""
