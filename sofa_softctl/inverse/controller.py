@@ -172,7 +172,6 @@ class InverseController(SceneController):
     ) -> None:
         super().__init__(*args, root=root, **kwargs)
         self._read_time, self._read_dt = reader(self.time), reader(self.dt)
-        self._has_dt_changed = watch([self.dt])
         self._have_options_changed = True
         self.actuators = options.components(self, "actuators", actuators, "[cable]")
         self.effectors = checked_effectors(self, effectors)
@@ -217,6 +216,7 @@ class InverseController(SceneController):
             self._methods_of_aspects, ("begin", "limit", "update")
         )
         self.step = ControlStep(self.names)
+        self._have_data_changed = watch([*self.driven.own_limits, self.dt])
         self.rows: Any = None  # ControlRows, from the first step on
         self.recorded = outputs.recorded_data(self.driven.quantities)
         outputs.add_data(self, self.driven.count, len(self.effectors))
@@ -460,8 +460,8 @@ class InverseController(SceneController):
     def _set_limits(self) -> None:
         """Set the limits of the step: of options and Data, then of the aspects."""
         step, driven = self.step, self.driven
-        has_changed = driven.own_limits_changed(), self._has_dt_changed()
-        if any(has_changed) or self._have_options_changed or driven.has_changes:
+        has_changed = self._have_data_changed() or self._have_options_changed
+        if has_changed or driven.has_changes:
             if self.motor_speed is not None:
                 rate = np.where(driven.is_change, np.inf, self.motor_speed * self._read_dt())
                 driven.options["displacement_rate"] = rate

@@ -14,6 +14,7 @@ from sofa_softctl.base.jit import njit
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.aspects.aspect import StepAspect
 from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.access import writer
 from sofa_softctl.scene.control.options import as_floats, format_value
 from sofa_softctl.scene.graph.nodes import body_size
 from sofa_softctl.scene.plausibility.bodies import carried_goal, point
@@ -126,15 +127,15 @@ class Goals(StepAspect):
     @override
     def begin(self) -> None:
         """Adopt the goals that a script has set in the Data since the last step."""
-        data = self._data
-        if data.getCounter() != self._seen:
-            self._points = fixed_goal(self._controller, data, self._count)
+        if self._data.getCounter() != self._seen:
+            self._points = fixed_goal(self._controller, self._data, self._count)
             self._cache = (math.nan, None)
             self.ignore_changes()
 
     def ignore_changes(self) -> None:
         """Count the changes of the Data so far as known: no script made them."""
-        self._seen = self._data.getCounter()
+        self._data = self._controller.outputs["goal"]
+        self._write, self._seen = writer(self._data), self._data.getCounter()
 
     def at(self, time: float) -> np.ndarray:
         """Return the goal of each effector at a time [length], shape (n_e, 3).
@@ -150,12 +151,8 @@ class Goals(StepAspect):
 
     def show(self, goal: np.ndarray) -> None:
         """Write the goals of a step to the Data."""
-        self._controller.write_output("goal", goal)
-        self.ignore_changes()
-
-    @property
-    def _data(self) -> Any:
-        return self._controller.outputs["goal"]
+        self._write(goal)
+        self._seen = self._data.getCounter()
 
     @override
     def forget(self) -> None:

@@ -96,8 +96,8 @@ class Actuators:
             for name in LIMITS
         }
         own_limits = (data for pairs in self._data.values() for _, data in pairs)
-        self.own_limits_changed = watch([data for data in own_limits if data is not None])
-        """Returns True if the scene has set a limit since the last call."""
+        self.own_limits = [data for data in own_limits if data is not None]
+        """Data of the components that limit them."""
 
     def newly_set(self, step: float) -> list[Any]:
         """Return components whose value somebody else has set, the first time it happens.

@@ -75,11 +75,9 @@ class ControlRows:
             target: Position of each effector at the end of the step [length], shape (n_e, 3).
         """
         solver, free = self.system.solver, self._read_points(self._free)
-        W, delta_free, lam = map(
-            np.ascontiguousarray, (solver.W(), solver.dfree(), solver.lambda_force())
-        )
+        W, delta_free, lam = solver.W(), solver.dfree(), solver.lambda_force()
         mechanics = gather_mechanics(
-            W, delta_free, lam, rows, other_rows, self.factor, free, target
+            np.ascontiguousarray(W), delta_free, lam, rows, other_rows, self.factor, free, target
         )
         if not self._compared:
             self._compared = True

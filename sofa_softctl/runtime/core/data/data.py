@@ -311,7 +311,7 @@ class Data(metaclass=DataClass):
 
         Unlike `assign` it neither converts nor checks them, unless another Data follows.
         """
-        if self._followers or getattr(self._value, "shape", None) != values.shape:
+        if self._followers or self._value.shape != values.shape:
             self.value = values
             return
         np.copyto(self._value, values)
