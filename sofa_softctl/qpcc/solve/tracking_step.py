@@ -67,6 +67,10 @@ class TrackingStep:
         """Set all limits, shape (10, n_a) as `kernels.LIMITS`."""
         self._limits[:] = limits
 
+    def remove_limits(self) -> None:
+        """Remove all limits."""
+        self._limits[:] = UNLIMITED
+
     def solve(
         self,
         terms: Terms,
