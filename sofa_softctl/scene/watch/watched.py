@@ -11,8 +11,7 @@ import numpy as np
 
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import controllers_of
-from sofa_softctl.scene.graph.nodes import attributes_of, objects_of
+from sofa_softctl.scene.graph.nodes import attributes_of, controllers_of, objects_of
 from sofa_softctl.scene.plausibility.bodies import (
     Body,
     at,
