@@ -49,7 +49,8 @@ def test_every_use_of_the_variable_is_in_the_table():
         "mechanics": "`movements`, `velocities` and `forces` that are fewer than their times",
         "attach": "`AttachProjectiveConstraint` under a direct solver",
         "given_motion": "a node that `LinearVelocityProjectiveConstraint` names twice",
-        "qp_solver": "actuators with a limit and a greatest variation",
+        "inverse_layout": "actuators with a limit and a greatest variation",
+        "qp_solver": "actuators that move no effector",
         "actuators": "`PositionEquality` with several rows",
         "force_surface": "`ForceSurfaceActuator` with several spheres",
     }
