@@ -11,9 +11,10 @@ import numpy as np
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.rows.actuators import KINDS
-from sofa_softctl.learning.task.quantities import Quantities, component_at
+from sofa_softctl.learning.task.quantities import Quantities
 from sofa_softctl.scene.control.system import effort_factor
 from sofa_softctl.scene.control.units import value_quantity
+from sofa_softctl.scene.graph.nodes import component_at
 from sofa_softctl.units import Units, symbol
 
 
