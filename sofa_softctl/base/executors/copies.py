@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     error: Exception | None
     """Exception that ended the call, or None."""
     traceback: str = ""
-    """Its traceback in another process."""
+    """Traceback in the process of the copy, or ""."""
 
 
 class Copies:
@@ -39,7 +39,7 @@ class Copies:
         create: Returns a copy for its number, from 0; with workers it is pickled.
         count: Number of copies.
         workers: Number of processes that share the copies; 0 keeps all in this process.
-        name: What a copy is, for messages.
+        name: Name of the object, for messages.
         delete: Called with each copy at the end.
 
     Raises:
@@ -54,7 +54,7 @@ class Copies:
         count: int,
         workers: int = 0,
         *,
-        name: str = "copy",
+        name: str = "object",
         delete: Callable[[Any], object] | None = None,
     ) -> None:
         if count < 1:
@@ -93,14 +93,15 @@ class Copies:
 
     def try_call(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Outcome]:
         """Return the outcomes of function(copy, *arguments), as `call`, with the copies' errors."""
+        for values in columns:
+            if len(values) != self.count:
+                raise UsageError(f"{self.count} copies take as many values. Got: {len(values)}")
         rows = list(zip(*columns, strict=True)) if columns else [()] * self.count
-        if len(rows) != self.count:
-            raise UsageError(f"{self.count} copies take as many values. Got: {len(rows)}")
         return self._run(_call_all, function, rows)
 
     def _run(self, task: Any, function: Callable[..., Any], rows: Sequence[Any]) -> Any:
         if self._is_closed:
-            raise WorkerError(f"Each {self.name} is closed.")
+            raise WorkerError(f"The copies of the {self.name} have ended: create others.")
         parts = [(group, [rows[number] for number in group]) for group in self._groups]
         if not self._executors:
             return task(self._local, function, *parts[0])
@@ -112,14 +113,20 @@ class Copies:
             outcomes = [outcome for future in futures for outcome in future.result()]
         except BrokenExecutor as error:
             self.close(kill=True)
-            raise WorkerError(f"A process with {self.name} was lost: {error}.") from error
+            raise WorkerError(
+                f"A process with copies of the {self.name} was lost: {error}. The copies in the "
+                "others ended, too. Take fewer of them if memory was full."
+            ) from error
+        except KeyboardInterrupt:
+            self.close(kill=True)
+            raise
         return outcomes
 
     def close(self, *, kill: bool = False) -> None:
         """Delete the copies, and end their processes; a second call does nothing.
 
         Args:
-            kill: Whether not to wait for calls that have not ended, nor to call `delete`.
+            kill: Whether to end calls that are under way, without `delete`; Ctrl-C does, too.
         """
         if self._is_closed:
             return
@@ -140,7 +147,7 @@ def raise_first(outcomes: Sequence[Outcome], name: str) -> None:
         if outcomes[failed[0]].traceback:
             error.__cause__ = RemoteTraceback(outcomes[failed[0]].traceback)
         also = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
-        error.add_note(f"This was in {name} {failed[0]} of 0 to {len(outcomes) - 1}{also}.")
+        error.add_note(f"This was in {name} {failed[0]} of {len(outcomes)}, from 0{also}.")
         raise error
 
 
@@ -160,7 +167,7 @@ def _create_all(copies: dict[int, Any], create: Any, numbers: list[int], _: Any)
         try:
             copies[number] = create(number)
         except Exception as error:
-            error.add_note(f"This was in copy {number}.")
+            error.add_note(f"This was copy {number}, from 0.")
             raise
     return []
 

@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.base.executors.copies import Copies, raise_first
+from sofa_softctl.base.machine import core_count
 from sofa_softctl.learning.task.spaces import gymnasium
-from sofa_softctl.runtime.helper.message import suppress_messages
+from sofa_softctl.scene.session.batch import create_quietly
 
 VectorEnv = gymnasium.vector.VectorEnv
 AutoresetMode = gymnasium.vector.AutoresetMode
 _MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 Decision = tuple[np.ndarray, float, bool, bool, dict[str, Any]]
+
+
+def worker_count(num_envs: int) -> int:
+    """Return the number of processes with which environments are quickest: one per core, or 0."""
+    count = min(core_count(), num_envs)
+    return count if count > 1 else 0
 
 
 class CopiesVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -50,8 +57,8 @@ class CopiesVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ) -> None:
         if autoreset_mode not in _MODES:
             raise ValueError(f"autoreset_mode is NEXT_STEP or SAME_STEP. Got: {autoreset_mode}")
-        options = {"name": "environment", "delete": _close}
-        self.copies = Copies(partial(_create, create), num_envs, workers, **options)
+        numbered = partial(create_quietly, create)
+        self.copies = Copies(numbered, num_envs, workers, name="environment", delete=_close)
         self.num_envs = num_envs
         spaces = self.copies.call(_spaces)[0]
         self.single_observation_space, self.single_action_space, metadata = spaces
@@ -84,9 +91,7 @@ class CopiesVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         if len(seeds) != count:
             raise ValueError(f"A list has a seed for each environment, {count}. Got: {seed}")
         self._has_ended[:] = False
-        observations, infos = zip(
-            *self.copies.call(_reset, seeds, [options] * count), strict=True
-        )
+        observations, infos = zip(*self.copies.call(_reset, seeds, [options] * count), strict=True)
         return np.stack(observations), self._merge(list(infos))
 
     def step(
@@ -117,22 +122,10 @@ class CopiesVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             merged = self._add_info(merged, info, number)
         return merged
 
-    def close_extras(self, *, terminate: bool = False, **options: Any) -> None:
-        """Close the environments.
-
-        Args:
-            terminate: Whether to kill processes that have not answered.
-            options: Ignored.
-        """
+    def close_extras(self, **options: Any) -> None:
+        """Close the environments; there are no options."""
         del options
-        self.copies.close(kill=terminate)
-
-
-def _create(create: Callable[[], Any], number: int) -> Any:
-    if number == 0:
-        return create()
-    with suppress_messages():  # they repeat those of the first
-        return create()
+        self.copies.close()
 
 
 def _spaces(env: Any) -> tuple[Any, Any, dict[str, Any]]:

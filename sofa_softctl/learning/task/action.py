@@ -95,7 +95,8 @@ class Actuation:
         change_max = self.rate * float(self._dt.value)
         self.applied = self.applied + np.clip(self.asked - self.applied, -change_max, change_max)
         for component, value in zip(self.components, self.applied * self._factor, strict=True):
-            component.value.value = [float(value)]
+            if (data := component.value).value.tolist() != [value]:
+                data.value = [float(value)]
 
     def reset(self) -> None:
         """Restore the values of the scene."""

@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from sofa_softctl.errors import SoftctlError
+
 
 @dataclass(frozen=True, eq=False)
 class Quantities:

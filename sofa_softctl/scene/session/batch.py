@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +16,6 @@ from sofa_softctl.base.processes import defer_interrupts, interrupted_after
 from sofa_softctl.errors import SceneError, UsageError
 from sofa_softctl.runtime.helper.message import suppress_messages
 from sofa_softctl.scene.graph.nodes import data_at, nodes_of, own_state
-from sofa_softctl.scene.session.session import Session, Snapshot
 
 ELEMENTS = ("edges", "triangles", "quads", "tetrahedra", "hexahedra")
 """Data of topologies that must be equal in all copies."""
@@ -26,18 +23,19 @@ ELEMENTS = ("edges", "triangles", "quads", "tetrahedra", "hexahedra")
 
 @dataclass
 class _Copy:
-    session: Session
-    kept: Snapshot
+    session: Any
+    kept: Any
+    """Snapshot to which `restore` returns."""
 
 
 class SessionBatch:
     """Copies of one scene in the embedded runtime, each with its own parameters and motion.
 
-    A copy moves as a `Session` of its parameters, bit for bit, whatever the others do and however
-    many processes there are. Warnings are printed for the first copy only.
+    `Session.batch` creates one. A copy moves as a `Session` of its parameters, bit for bit,
+    whatever the others do and however many processes there are.
 
     Args:
-        scene: A scene file, or a function createScene(root, ...); with workers it is pickled.
+        create: Returns the session of a copy for its parameters; with workers it is pickled.
         count: Number of copies.
         parameters: Parameters of createScene, for all copies or for each of them.
         workers: Number of processes that share the copies, at most one per core; 0 keeps them in
@@ -52,18 +50,20 @@ class SessionBatch:
 
     def __init__(
         self,
-        scene: str | Path | Callable[..., Any],
+        create: Callable[..., Any],
         count: int,
         *,
         parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         workers: int = 0,
     ) -> None:
-        per_copy = isinstance(parameters, Sequence)
-        if per_copy and len(parameters) != count:  # type: ignore[arg-type]
-            raise UsageError(f"{count} copies have as many parameters. Got: {len(parameters)}")  # type: ignore[arg-type]
-        values = list(parameters) if per_copy else [parameters or {}] * max(count, 0)  # type: ignore[arg-type]
+        if isinstance(parameters, Sequence):
+            values = list(parameters)
+        else:
+            values = [parameters or {}] * max(count, 0)
+        if len(values) != max(count, 0):
+            raise UsageError(f"{count} copies have as many parameters. Got: {len(values)}")
         self._copies = Copies(
-            partial(_create, scene, values), count, workers, name="copy", delete=_close
+            partial(_create, create, values), count, workers, name="scene", delete=_close
         )
         try:
             self._check_meshes()
@@ -75,8 +75,9 @@ class SessionBatch:
         return self._copies.count
 
     def _check_meshes(self) -> None:
-        first, *others = self._copies.call(_mesh)
-        for number, mesh in enumerate(others, 1):
+        meshes = self._copies.call(_mesh)
+        first = meshes[0]
+        for number, mesh in enumerate(meshes):
             differing = [path for path in first | mesh if first.get(path) != mesh.get(path)]
             if differing:
                 path = differing[0]
@@ -103,7 +104,7 @@ class SessionBatch:
 
     def _advance(self, count: int) -> list[Any]:
         with interrupted_after():
-            return self._copies.try_call(_advance, [count] * len(self))
+            return self._copies.try_call(partial(_advance, count=count))
 
     def read(self, path: str) -> np.ndarray:
         """Return a Data such as '/trunk/tip/dofs.position' of all copies, shape (count, ...).
@@ -111,7 +112,7 @@ class SessionBatch:
         Raises:
             SceneError: The Data is missing.
         """
-        return np.array(self._copies.call(_read, [path] * len(self)))
+        return np.array(self._copies.call(partial(_read, path=path)))
 
     def write(self, path: str, values: ArrayLike) -> None:
         """Set a Data of all copies.
@@ -123,7 +124,7 @@ class SessionBatch:
         Raises:
             SceneError: The Data is missing, or a value does not fit.
         """
-        self._copies.call(_write, [path] * len(self), list(np.asarray(values)))
+        self._copies.call(partial(_write, path=path), list(np.asarray(values)))
 
     def call(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """Return function(session, *arguments) of all copies.
@@ -136,11 +137,11 @@ class SessionBatch:
         Raises:
             Exception: The first error, named in a note, after all calls have ended.
         """
-        return self._copies.call(_apply, [function] * len(self), *columns)
+        return self._copies.call(partial(_apply, function=function), *columns)
 
     def keep(self) -> None:
         """Keep the present states, to which `restore` returns; at first those of the start."""
-        self._copies.call(_keep)
+        self._copies.call(_keep_state)
 
     def restore(self, copies: Sequence[int] | None = None) -> None:
         """Return some copies, or all, to the states that were kept."""
@@ -161,9 +162,16 @@ class SessionBatch:
         self.close()
 
 
-def _create(scene: Any, parameters: Sequence[Mapping[str, Any]], number: int) -> _Copy:
-    with suppress_messages() if number else nullcontext():
-        session = Session(scene, backend="embedded", parameters=dict(parameters[number]))
+def create_quietly(create: Callable[[], Any], number: int) -> Any:
+    """Return create(), without the messages of further copies, which repeat those of copy 0."""
+    if number == 0:
+        return create()
+    with suppress_messages():
+        return create()
+
+
+def _create(create: Callable[..., Any], parameters: Sequence[Any], number: int) -> _Copy:
+    session = create_quietly(partial(create, parameters=dict(parameters[number])), number)
     return _Copy(session, session.snapshot())
 
 
@@ -200,15 +208,15 @@ def _read(copy: _Copy, path: str) -> Any:
     return np.array(data_at(copy.session.root, path).value)
 
 
-def _write(copy: _Copy, path: str, value: Any) -> None:
+def _write(copy: _Copy, value: Any, *, path: str) -> None:
     data_at(copy.session.root, path).value = value
 
 
-def _apply(copy: _Copy, function: Callable[..., Any], *arguments: Any) -> Any:
+def _apply(copy: _Copy, *arguments: Any, function: Callable[..., Any]) -> Any:
     return function(copy.session, *arguments)
 
 
-def _keep(copy: _Copy) -> None:
+def _keep_state(copy: _Copy) -> None:
     copy.kept = copy.session.snapshot()
 
 
