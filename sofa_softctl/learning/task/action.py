@@ -77,7 +77,8 @@ class Actuation:
             idle[k] = idle[k] if action.idle is None else action.idle
         symbols = [symbol(units, value_quantity(component)) for component in self.components]
         self.quantities = Quantities(tuple(paths), tuple(symbols), low, high, idle)
-        self._first = [np.array(item.value.value, dtype=float) for item in self.components]
+        self._values = [component.findData("value") for component in self.components]
+        self._first = [np.array(data.value, dtype=float) for data in self._values]
         self.asked = self.applied = np.zeros(0)
         self._begin()
 
@@ -92,16 +93,18 @@ class Actuation:
 
     def advance(self) -> None:
         """Move the actuators towards their requested values, as far as rates allow in a step."""
-        change_max = self.rate * float(self._dt.value)
-        self.applied = self.applied + np.clip(self.asked - self.applied, -change_max, change_max)
-        for component, value in zip(self.components, self.applied * self._factor, strict=True):
-            if (data := component.value).value.tolist() != [value]:
-                data.value = [float(value)]
+        if not np.array_equal(self.asked, self.applied):
+            limit = self.rate * float(self._dt.value)
+            change = np.clip(self.asked - self.applied, -limit, limit)
+            self.applied = self.applied + change
+        for data, value in zip(self._values, (self.applied * self._factor).tolist(), strict=True):
+            if data.value.tolist() != [value]:
+                data.value = [value]
 
     def reset(self) -> None:
         """Restore the values of the scene."""
-        for component, first in zip(self.components, self._first, strict=True):
-            component.value.value = first.tolist()
+        for data, first in zip(self._values, self._first, strict=True):
+            data.value = first.tolist()
         self._begin()
 
     def _begin(self) -> None:
