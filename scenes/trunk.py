@@ -183,7 +183,7 @@ def createScene(
     plan="",
     policy="",
     dt=0.01,
-    solver="daqp",
+    solver="active-set",
 ):
     root.dt = dt
     root.gravity = [0.0, -9810.0, 0.0]

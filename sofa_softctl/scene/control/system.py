@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.control.access import watch
 from sofa_softctl.scene.graph.nodes import nodes_of
 
 SOLVERS_WITH_W = (
@@ -78,12 +79,6 @@ class ComplianceSystem:
         """Set the free motion of rows, before the solver runs."""
         self.solver.dfree()[rows] = delta
 
-    def delta_by_others(self, rows: np.ndarray, other_rows: np.ndarray) -> np.ndarray:
-        """Return the contribution of other rows' multipliers to delta of `rows`, shape (n,)."""
-        W = np.asarray(self.solver.W())[np.ix_(rows, other_rows)]
-        added: np.ndarray = W @ np.asarray(self.solver.lambda_force())[other_rows]
-        return added
-
     def set_effort(self, rows: np.ndarray, effort: np.ndarray, factor: np.ndarray) -> None:
         """Set the efforts that the correction applies on the rows."""
         self.solver.lambda_force()[rows] = effort * factor
@@ -100,8 +95,9 @@ class ComponentRows:
         self.components = components
         self._system = system
         self._first = [component.findData("constraintIndex") for component in components]
+        self._have_moved = watch(self._first)
         self._count = np.array([row_count(component) for component in components], dtype=int)
-        self._known: tuple[int, list[int]] = (-1, [])
+        self._size = -1  # of the system at the last look
         self._rows = self._others = np.empty(0, dtype=int)
 
     def row_indices(self) -> tuple[np.ndarray, np.ndarray]:
@@ -110,13 +106,14 @@ class ComponentRows:
         Raises:
             SceneError: a component made no rows in this step.
         """
-        size, first = self._system.size, [data.value for data in self._first]
-        if (size, first) != self._known:
-            self._rows = self._find(size, np.array(first, dtype=int))
+        size = self._system.size
+        if self._have_moved() or size != self._size:
+            self._size = -1
+            self._rows = self._find(size, np.array([data.value for data in self._first], dtype=int))
             is_other = np.ones(size, dtype=bool)
             is_other[self._rows] = False
             self._others = np.flatnonzero(is_other)
-            self._known = (size, first)
+            self._size = size
         return self._rows, self._others
 
     def _find(self, size: int, first: np.ndarray) -> np.ndarray:

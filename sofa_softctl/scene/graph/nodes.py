@@ -12,6 +12,8 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend.backend import find_backend
 
 _KEY = "_softctl_without_devices"
+_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
+"""Components, in addition to controllers in Python, that react to keys."""
 
 
 def keep_devices_closed(root: Any) -> None:
@@ -206,3 +208,33 @@ def section_of(component: Any) -> float:
     sides = next(filter(np.all, boxes), np.ptp(box_of(body), axis=0))
     lower, middle = np.sort(sides)[:2]
     return float(lower) * float(middle)  # infinite after divergence
+
+
+def controllers_of(Sofa: Any, root: Any) -> list[Any]:
+    """Return the Python controllers of a graph, in its order, without the phase listener."""
+    kind = Sofa.Core.Controller
+    return [
+        component
+        for node in nodes_of(root)
+        for component in node.objects
+        if isinstance(component, kind) and type(component).__name__ != "PhaseListener"
+    ]
+
+
+def key_hearers(root: Any) -> list[Any]:
+    """Return the controllers and components of a scene that react to keys."""
+    components = (component for node in nodes_of(root) for component in node.objects)
+    return [
+        *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
+        *(component for component in components if component.getClassName() in _HEAR_KEYS),
+    ]
+
+
+def _hears_keys(controller: Any) -> bool:
+    """Return True if a controller does something when a key is pressed."""
+    plain = find_backend().Sofa.Core.Controller
+    return any(
+        getattr(type(controller), name, None) is not getattr(plain, name, None)
+        or name in vars(controller)
+        for name in ("onKeypressedEvent", "onEvent")
+    )

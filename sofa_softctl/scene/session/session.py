@@ -17,8 +17,7 @@ from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import SofaSteps, controllers_of
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state, path_of
+from sofa_softctl.scene.graph.nodes import controllers_of, nodes_of, own_state, path_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.names import unused_warnings
 from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
@@ -35,6 +34,7 @@ from sofa_softctl.scene.session.loader import (
 if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile
     from sofa_softctl.scene.control.channels import DataChannel
+    from sofa_softctl.scene.control.steps import SofaSteps
     from sofa_softctl.scene.session.batch import SessionBatch
     from sofa_softctl.scene.session.recording import Recorder
 
@@ -93,8 +93,11 @@ class Session:
             if self.root is not None:
                 clean_up(self.backend.Sofa, self.controllers)
             raise
-        in_sofa = self.backend.name == "sofa"
-        self._sofa = SofaSteps(self.backend.Sofa, self.root) if in_sofa else None
+        self._sofa: SofaSteps | None = None
+        if self.backend.name == "sofa":
+            from sofa_softctl.scene.control.steps import SofaSteps
+
+            self._sofa = SofaSteps(self.backend.Sofa, self.root)
         animate = partial(self._simulation.animate, self.root)
         self._animate: Callable[[float], None] = self._sofa.animate if self._sofa else animate
         self.step_count = 0

@@ -311,7 +311,7 @@ class Data(metaclass=DataClass):
 
         Unlike `assign` it neither converts nor checks them, unless another Data follows.
         """
-        if self._followers or np.shape(self._value) != values.shape:
+        if self._followers or self._value.shape != values.shape:
             self.value = values
             return
         np.copyto(self._value, values)
