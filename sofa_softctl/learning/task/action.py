@@ -93,10 +93,10 @@ class Actuation:
 
     def advance(self) -> None:
         """Move the actuators towards their requested values, as far as rates allow in a step."""
-        if not np.array_equal(self.asked, self.applied):
-            limit = self.rate * float(self._dt.value)
-            change = np.clip(self.asked - self.applied, -limit, limit)
-            self.applied = self.applied + change
+        distance = self.asked - self.applied
+        if distance.any():
+            limit = self.rate * float(self._dt.value)  # np.clip takes ten times as long as both
+            self.applied = self.applied + np.minimum(np.maximum(distance, -limit), limit)
         for data, value in zip(self._values, (self.applied * self._factor).tolist(), strict=True):
             if data.value.tolist() != [value]:
                 data.value = [value]
