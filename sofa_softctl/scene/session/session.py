@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile
     from sofa_softctl.scene.control.channels import DataChannel
     from sofa_softctl.scene.control.steps import SofaSteps
+    from sofa_softctl.scene.session.batch import SessionBatch
     from sofa_softctl.scene.session.recording import Recorder
 
 
@@ -177,6 +178,35 @@ class Session:
         self.step_count += 1
         if self._recorder is not None:
             self._recorder.write(self.time)
+
+    @classmethod
+    def batch(
+        cls,
+        scene: str | Path | Callable[..., Any],
+        count: int,
+        *,
+        parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        workers: int = 0,
+    ) -> SessionBatch:
+        """Return copies of a scene in the embedded runtime that are stepped together.
+
+        Args:
+            scene: A scene file, or a function createScene(root, ...); with workers it is pickled.
+            count: Number of copies.
+            parameters: Parameters of createScene, for all copies or for each of them.
+            workers: Number of processes that share the copies, at most one per core; 0 keeps them
+                in this one.
+
+        Raises:
+            UsageError: There is no copy, there are more workers than copies or cores, or the number
+                of parameters is not that of copies.
+            SceneError: The scene is invalid, or the meshes of two copies differ.
+            WorkerError: A process was lost.
+        """
+        from sofa_softctl.scene.session.batch import SessionBatch
+
+        create = partial(cls, scene, backend="embedded")
+        return SessionBatch(create, count, parameters=parameters, workers=workers)
 
     def reset(self) -> None:
         """Return to the state after the start, bit for bit on the embedded backend.

@@ -156,7 +156,7 @@ class SceneWatch:
             from sofa_softctl.scene.watch.effectors import StillGoals, watched_effectors
 
             self._effectors, self._goals = watched_effectors(root), [StillGoals(root)]
-        if any(hasattr(component, "residual_sum") for component in entries):
+        if any("residual_sum" in attributes_of(component) for component in entries):
             from sofa_softctl.scene.watch.linear_solvers import watched_linear_solvers
 
             self._linear_solvers = watched_linear_solvers(root)
