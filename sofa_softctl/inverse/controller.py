@@ -437,7 +437,7 @@ class InverseController(SceneController):
             self._impose(step.effort)
         outputs.write_solution(self, step)
         if step.contacts is not None or self.shows_contacts:
-            outputs.write_contacts(self.outputs, step)
+            outputs.write_contacts(self, step)
             self.keep(shows_contacts=step.contacts is not None)
         for update in self._update:
             for warning in update(step):

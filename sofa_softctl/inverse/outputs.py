@@ -96,14 +96,14 @@ def write_solution(controller: Any, step: ControlStep) -> None:
         outputs["status"].value = status.name
 
 
-def write_contacts(outputs: dict[str, Any], step: ControlStep) -> None:
+def write_contacts(controller: Any, step: ControlStep) -> None:
     """Write the contacts of a solved step, or that there are none, and set their numbers in it.
 
     Args:
-        outputs: The Data by name.
+        controller: The controller that has the Data.
         step: The step.
     """
-    solution, contacts = step.solution, step.contacts
+    solution, contacts, outputs = step.solution, step.contacts, controller.outputs
     assert solution is not None
     outputs["gap"].value = [solution.gap if solution.modes else 0.0]
     outputs["pieces"].value = [float(solution.pieces)]
@@ -113,11 +113,15 @@ def write_contacts(outputs: dict[str, Any], step: ControlStep) -> None:
         return
     step.normal = contacts.normal_part(solution.contact_force)
     step.slide = contacts.tangential_size(solution.contact_gap) * (step.normal > 0.0)
-    outputs["contact_point"].value = [contact.point for contact in contacts.contacts]
-    outputs["contact_force"].value = contacts.as_vectors(solution.contact_force)
-    outputs["contact_normal"].value = step.normal
-    outputs["contact_slide"].value = step.slide
-    outputs["contact_mode"].value = [MODES.index(mode) for mode in solution.modes]
+    values = {
+        "contact_point": np.array([contact.point for contact in contacts.contacts]),
+        "contact_force": contacts.as_vectors(solution.contact_force),
+        "contact_normal": step.normal,
+        "contact_slide": step.slide,
+        "contact_mode": np.array([MODES.index(mode) for mode in solution.modes], dtype=float),
+    }
+    for name, value in values.items():
+        controller.write_output(name, value)
 
 
 def markers(outputs: dict[str, Any]) -> Markers:

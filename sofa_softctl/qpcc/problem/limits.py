@@ -33,25 +33,17 @@ class Limit(NamedTuple):
 
 def limits_of(problem: InverseProblem) -> list[Limit]:
     """Return all limits that were set. The effort bounds are hard, the others may be relaxed."""
-    p = problem
     limits = []
-    if p.has("effort_min") or p.has("effort_max"):
-        limits.append(Limit("effort", "bounds", p.effort_min, p.effort_max))
-    if p.has("effort_rate"):
-        limits.append(_rate("effort", p.effort_previous, p.effort_rate))
-    if p.has("effort_fixed"):
-        limits.append(Limit("effort", "imposed", p.effort_fixed, p.effort_fixed))
-    if p.has("displacement_min") or p.has("displacement_max"):
-        limits.append(Limit("displacement", "bounds", p.displacement_min, p.displacement_max))
-    if p.has("displacement_rate"):
-        limits.append(_rate("displacement", p.displacement_previous, p.displacement_rate))
-    if p.has("displacement_fixed"):
-        limits.append(Limit("displacement", "imposed", p.displacement_fixed, p.displacement_fixed))
+    is_set = np.asarray(np.isfinite(problem.arrays[-1]).any(axis=1))
+    for quantity, first in zip(get_args(Quantity), (0, 5), strict=True):
+        lower, upper, previous, rate, fixed = problem.arrays[-1][first : first + 5]
+        if is_set[first] or is_set[first + 1]:
+            limits.append(Limit(quantity, "bounds", lower, upper))
+        if is_set[first + 3]:
+            limits.append(Limit(quantity, "rate", previous - rate, previous + rate))
+        if is_set[first + 4]:
+            limits.append(Limit(quantity, "imposed", fixed, fixed))
     return limits
-
-
-def _rate(quantity: Quantity, previous: np.ndarray, rate: np.ndarray) -> Limit:
-    return Limit(quantity, "rate", previous - rate, previous + rate)
 
 
 def effort_box(problem: InverseProblem) -> tuple[np.ndarray, np.ndarray]:

@@ -128,8 +128,7 @@ class InverseProblem:
 
     def has(self, limit: str) -> bool:
         """Return True if a limit was set, such as "effort_rate"."""
-        unset: float = _DEFAULTS[limit]
-        return not np.array_equal(getattr(self, limit), np.full(self.n_a, unset), equal_nan=True)
+        return bool(np.isfinite(getattr(self, limit)).any())
 
     def energy_hessian(self, Q: np.ndarray) -> np.ndarray | None:
         """Return the Hessian of the energy term, energy ||Q|| / ||W_E|| W_E, or None without one.
@@ -253,8 +252,6 @@ def _check_compliance(problem: InverseProblem) -> None:
 
 def _check_limits(problem: InverseProblem) -> None:
     for low, high in (("effort_min", "effort_max"), ("displacement_min", "displacement_max")):
-        if not (problem.has(low) or problem.has(high)):
-            continue
         lower, upper = getattr(problem, low), getattr(problem, high)
         is_consistent = (lower <= upper) & (lower < math.inf) & (upper > -math.inf)
         if not is_consistent.all():
@@ -265,7 +262,7 @@ def _check_limits(problem: InverseProblem) -> None:
             )
     for name in ("effort_rate", "displacement_rate"):
         rate = getattr(problem, name)
-        if problem.has(name) and not (rate >= 0.0).all():
+        if not (rate >= 0.0).all():
             i = int((rate >= 0.0).argmin())
             raise ProblemError(
                 f"{problem.names[i]}: {name} is {rate[i]}. Give the largest change in one step as "
@@ -273,7 +270,7 @@ def _check_limits(problem: InverseProblem) -> None:
             )
     for name in ("effort_fixed", "displacement_fixed"):
         fixed = getattr(problem, name)
-        if problem.has(name) and np.isinf(fixed).any():
+        if np.isinf(fixed).any():
             i = int(np.isinf(fixed).argmax())
             raise ProblemError(
                 f"{problem.names[i]}: {name} is {fixed[i]}. Give the imposed value, and NaN where "

@@ -6,6 +6,7 @@ lambda / effort_factor, for any dt and integrator.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,9 +53,12 @@ class ComplianceSystem:
     def owners(self) -> list[tuple[Any, np.ndarray]]:
         """Return the components that own rows in this step, with their rows, in their order.
 
-        A component's rows end before the first row of the next one, which gives the number of
-        rows of every owner, also of contacts.
+        In SOFA a component's rows end before the first row of the next one, which gives the number
+        of rows of every owner, also of contacts.
         """
+        if hasattr(self.solver, "problem"):  # of the runtime
+            ranges = ((c, int(c.constraintIndex.get())) for c in self.solver.problem.active)
+            return [(c, np.arange(k, k + c.row_count)) for c, k in ranges if c.row_count]
         components = _constraints(self.root)
         firsts = [int(component.constraintIndex.value) for component in components]
         order = np.argsort(firsts, kind="stable")
@@ -97,6 +101,9 @@ class ComponentRows:
         self._first = [component.findData("constraintIndex") for component in components]
         self._have_moved = watch(self._first)
         self._count = np.array([row_count(component) for component in components], dtype=int)
+        nodes = (component.getContext() for component in components)
+        switches = {id(data): data for node in nodes for data in _switches(node)}
+        self._were_switched = watch(list(switches.values()))
         self._size = -1  # of the system at the last look
         self._rows = self._others = np.empty(0, dtype=int)
 
@@ -117,8 +124,9 @@ class ComponentRows:
         return self._rows, self._others
 
     def _find(self, size: int, first: np.ndarray) -> np.ndarray:
-        is_off = [not _is_on(component.getContext()) for component in self.components]
-        bad = np.flatnonzero((first + self._count > size) | is_off)
+        if self._were_switched():
+            self._is_off = [not _is_on(component.getContext()) for component in self.components]
+        bad = np.flatnonzero((first + self._count > size) | self._is_off)
         if len(bad):
             raise SceneError(
                 f"{self.components[bad[0]].getPathName()} should own row {first[bad[0]]} of the "
@@ -129,9 +137,13 @@ class ComponentRows:
         return rows
 
 
+def _switches(node: Any) -> list[Any]:
+    """Return the Data `activated` of a node and of those above it."""
+    return [node.findData("activated"), *itertools.chain(*map(_switches, node.parents))]
+
+
 def _is_on(node: Any) -> bool:
-    """Return True if a node and those above it are activated."""
-    return bool(node.findData("activated").value) and all(map(_is_on, node.parents))
+    return all(data.value for data in _switches(node))
 
 
 def effort_factor(root: Any, component: Any) -> float:
