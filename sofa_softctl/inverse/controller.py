@@ -451,7 +451,10 @@ class InverseController(SceneController):
 
         control = self.rows
         contacts = ContactRows(control.system, self.grasps)
-        other_rows = np.setdiff1d(other_rows, contacts.rows, assume_unique=True)
+        if len(contacts.rows) == len(other_rows):
+            other_rows = other_rows[:0]
+        else:
+            other_rows = np.setdiff1d(other_rows, contacts.rows, assume_unique=True)
         if not len(contacts):
             return other_rows, None
         self.step.contacts = contacts

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.scene.control.access import watch
+from sofa_softctl.scene.control.access import reader, watch
 from sofa_softctl.scene.graph.nodes import nodes_of
 
 SOLVERS_WITH_W = (
@@ -40,6 +40,8 @@ class ComplianceSystem:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.solver = _constraint_solver(root)
+        self.body_paths: dict[Any, str] = {}
+        """Paths of bodies by their states, see `contacts.contacts_of`."""
 
     @property
     def size(self) -> int:
@@ -98,13 +100,14 @@ class ComponentRows:
     def __init__(self, system: ComplianceSystem, components: Sequence[Any]) -> None:
         self.components = components
         self._system = system
-        self._first = [component.findData("constraintIndex") for component in components]
-        self._have_moved = watch(self._first)
+        first = [component.findData("constraintIndex") for component in components]
+        self._read_first, self._have_moved = [reader(data) for data in first], watch(first)
         self._count = np.array([row_count(component) for component in components], dtype=int)
         nodes = (component.getContext() for component in components)
         switches = {id(data): data for node in nodes for data in _switches(node)}
         self._were_switched = watch(list(switches.values()))
-        self._size = -1  # of the system at the last look
+        self._firsts: list[int] = []  # and the size of the system at the last look:
+        self._size = -1
         self._rows = self._others = np.empty(0, dtype=int)
 
     def row_indices(self) -> tuple[np.ndarray, np.ndarray]:
@@ -115,18 +118,19 @@ class ComponentRows:
         """
         size = self._system.size
         if self._have_moved() or size != self._size:
-            self._size = -1
-            self._rows = self._find(size, np.array([data.value for data in self._first], dtype=int))
+            firsts = [read() for read in self._read_first]
+            if firsts != self._firsts or size < self._size or self._were_switched():
+                self._firsts = []
+                self._rows = self._find(size, np.array(firsts, dtype=int))
             is_other = np.ones(size, dtype=bool)
             is_other[self._rows] = False
             self._others = np.flatnonzero(is_other)
-            self._size = size
+            self._firsts, self._size = firsts, size
         return self._rows, self._others
 
     def _find(self, size: int, first: np.ndarray) -> np.ndarray:
-        if self._were_switched():
-            self._is_off = [not _is_on(component.getContext()) for component in self.components]
-        bad = np.flatnonzero((first + self._count > size) | self._is_off)
+        is_off = [not _is_on(component.getContext()) for component in self.components]
+        bad = np.flatnonzero((first + self._count > size) | is_off)
         if len(bad):
             raise SceneError(
                 f"{self.components[bad[0]].getPathName()} should own row {first[bad[0]]} of the "
