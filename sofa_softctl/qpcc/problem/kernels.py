@@ -23,6 +23,21 @@ LIMITS = (
     "displacement_fixed",
 )
 """Fields of an `InverseProblem` that limit an actuator: the rows of its array of limits."""
+FINITE = (
+    "W_ea",
+    "W_aa",
+    "delta_e_free",
+    "delta_a_free",
+    "effector_weight",
+    "effort_previous",
+    "displacement_previous",
+)
+"""Fields whose numbers must be finite: faults 1 to 7 of `find_fault`."""
+NO_FAULT, SKEW, NEGATIVE_COMPLIANCE, OF_LIMITS = 0, 8, 9, 10
+"""Other faults of `find_fault`."""
+SKEW_MAX = 1e-8
+"""Largest asymmetry of W_aa, and negative compliance, in the Frobenius norm and relative to W_aa
+[-]."""
 MARGIN_FACTOR = 10.0
 """Distance at which a limit counts as reached, relative to the tolerance of the KKT residual [-]:
 neither short of a limit nor beyond it as far as the check can tell."""
@@ -272,38 +287,58 @@ def reached_ends(
 
 
 @njit
-def has_fault(
+def find_fault(
     W_ea: np.ndarray,
     W_aa: np.ndarray,
     delta_e: np.ndarray,
     delta_a: np.ndarray,
     weight: np.ndarray,
     limits: np.ndarray,
-) -> bool:
-    """Return True if fields of an `InverseProblem` may be unusable.
+) -> tuple[int, int, int]:
+    """Return the first fault in the fields of an `InverseProblem`, and its place.
 
-    The checks of `InverseProblem` name the fault; this finds in a microsecond that there is none.
+    Returns:
+        Number of the fault; row and column, or the actuator and 0. The faults are: NO_FAULT; 1 to
+        7, a number of `FINITE` is not; SKEW; NEGATIVE_COMPLIANCE; and OF_LIMITS + k, limit k is
+        wrong: for a smallest value, it and the largest one leave nothing.
     """
-    square = skew = total = 0.0
-    n_a = len(W_aa)
-    for i in range(n_a):
+    n_e, n_a = W_ea.shape
+    square = skew = largest = 0.0
+    row = column = least = 0
+    for k in range(n_e + n_a):
         for j in range(n_a):
-            square += W_aa[i, j] ** 2
-            skew += (W_aa[i, j] - W_aa[j, i]) ** 2
-    for k in range(len(W_ea)):
-        total += abs(delta_e[k]) + abs(weight[k])
-        for i in range(n_a):
-            total += abs(W_ea[k, i])
-    is_right = skew <= 1e-16 * square
+            if not np.isfinite(W_ea[k, j] if k < n_e else W_aa[k - n_e, j]):
+                return (1, k, j) if k < n_e else (2, k - n_e, j)
+    for number, vector in ((3, delta_e), (4, delta_a), (5, weight), (6, limits[2]), (7, limits[7])):
+        for i in range(len(vector)):
+            if not np.isfinite(vector[i]):
+                return number, i, 0
     for i in range(n_a):
-        total += abs(delta_a[i])
-        is_right &= W_aa[i, i] >= 0.0
-        for first in (0, 5):
-            total += abs(limits[first + 2, i])
+        least = i if W_aa[i, i] < W_aa[least, least] else least
+        for j in range(n_a):
+            difference = abs(W_aa[i, j] - W_aa[j, i])
+            square += W_aa[i, j] ** 2
+            skew += difference**2
+            if difference > largest:
+                largest, row, column = difference, i, j
+    if skew > SKEW_MAX**2 * square:
+        return SKEW, row, column
+    if W_aa[least, least] < -SKEW_MAX * np.sqrt(square):
+        return NEGATIVE_COMPLIANCE, least, 0
+    for first in (0, 5):
+        for i in range(n_a):
             lower, upper = limits[first, i], limits[first + 1, i]
-            is_right &= lower <= upper and lower < np.inf and upper > -np.inf
-            is_right &= limits[first + 3, i] >= 0.0 and not np.isinf(limits[first + 4, i])
-    return not (is_right and np.isfinite(square + total))
+            if not (lower <= upper and lower < np.inf and upper > -np.inf):
+                return OF_LIMITS + first, i, 0
+    for first in (3, 8):
+        for i in range(n_a):
+            if not limits[first, i] >= 0.0:
+                return OF_LIMITS + first, i, 0
+    for first in (4, 9):
+        for i in range(n_a):
+            if np.isinf(limits[first, i]):
+                return OF_LIMITS + first, i, 0
+    return NO_FAULT, 0, 0
 
 
 @njit
@@ -371,7 +406,7 @@ def solve_tracking(
     effort = np.zeros(n_a)
     ranges = limit_ranges(limits)
     is_empty = (ranges[0] > ranges[1]).any() or (ranges[2] > ranges[3]).any()
-    is_wrong = has_fault(W_ea, W_aa, delta_e, delta_a, weight, limits)
+    is_wrong = find_fault(W_ea, W_aa, delta_e, delta_a, weight, limits)[0] != NO_FAULT
     qp, E = scaled_qp(W_ea, W_aa, delta_e, delta_a, weight, ranges, energy, counts)
     H, g, A, lower, upper, effort_scale, displacement_scale, _ = qp
     outcome, x, y, residual, iterations = FAILED, effort, effort, np.inf, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,10 @@ _VARIABLE_ROLES = (InverseRole.ACTUATOR, InverseRole.EQUALITY)
 class InverseLayout:
     """Variables, effectors and contacts of a constraint system.
 
-    Limits are read again when a Data has changed that a constraint names in `limit_data`; its
-    `previous_data` are the Data of `limits()` that every step changes. Those of constraints without
-    these are read in every step.
+    A constraint names the Data of its limits in `limit_data`, by the names of InverseProblem, with
+    a minus for their negatives: they are read when they have changed, previous values in every
+    step. Or it has a method `limits()`, which is called in every step. Before the time
+    `constrainAtTime` there are none.
 
     Args:
         problem: The constraint system of the step.
@@ -64,16 +65,16 @@ class InverseLayout:
         `applyForce` or None."""
         ends = np.cumsum([0, *counts])
         self._variables = list(zip(variables, map(slice, ends, ends[1:]), strict=False))
-        limit_data = [getattr(part, "limit_data", None) for part in variables]
-        self._are_known = all(names is not None for names in limit_data)
-        self._watch = DataWatch(
-            part._data[name]
-            for part, names in zip(variables, limit_data, strict=True)
-            for name in names or ()
-        )
-        self._waits = [
-            part.constrainAtTime for part in variables if "constrainAtTime" in part._data
+        self._are_known = all(hasattr(part, "limit_data") for part in variables)
+        waits = [part._data.get("constrainAtTime") for part in variables]
+        self._waits = [wait for wait in waits if wait is not None]
+        limit_data = [
+            data
+            for part in variables
+            for name, _, data in _limit_data(part)
+            if not name.endswith("_previous")
         ]
+        self._watch = DataWatch([*self._waits, *limit_data])
         self._previous: list[tuple[np.ndarray, Data]] = []
         self._has_effort_rate = self._are_read = False
         self._weight = np.ones(len(self.effectors))
@@ -101,14 +102,29 @@ class InverseLayout:
         self.step.remove_limits()
         self._previous, self._has_effort_rate = [], False
         for constraint, rows in self._variables:
-            for name, value in constraint.limits().items():  # type: ignore[attr-defined]
-                limits[name][rows] = value
-                self._has_effort_rate |= name == "effort_rate"
-                if name.endswith("_previous") and self._are_known:
-                    data_name = constraint.previous_data[name]  # type: ignore[attr-defined]
-                    self._previous.append((limits[name][rows], constraint._data[data_name]))
+            wait = constraint._data.get("constrainAtTime")
+            if wait is not None and time < wait.get():
+                continue
+            if not hasattr(constraint, "limit_data"):
+                for name, value in constraint.limits().items():  # type: ignore[attr-defined]
+                    limits[name][rows] = value
+                    self._has_effort_rate |= name == "effort_rate"
+            for name, sign, data in _limit_data(constraint):
+                if name.endswith("_previous"):
+                    self._previous.append((limits[name][rows], data))
+                elif data.isSet():
+                    limits[name][rows] = sign * data.get()
+                    self._has_effort_rate |= name == "effort_rate"
         has_begun = all(wait.get() <= time for wait in self._waits)
         self._are_read = self._are_known and has_begun and not keeps_sofa_defects()
+
+
+def _limit_data(constraint: LagrangianConstraint) -> Iterator[tuple[str, float, Data]]:
+    """Yield name, sign and Data of each limit that a constraint declares."""
+    for name, data_name in getattr(constraint, "limit_data", {}).items():
+        if data_name not in sofa_defects.UNREAD or not keeps_sofa_defects():
+            sign = -1.0 if data_name.startswith("-") else 1.0
+            yield name, sign, constraint._data[data_name.lstrip("-")]
 
 
 def _store_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
 from sofa_softctl.status import Status
 
+SUM_CONTACTS_MIN = 2
+"""Smallest number of contacts for which SoftRobots.Inverse bounds the sum of forces."""
 SEARCH = SearchOptions("pivoting", flips=0, warm_flips=0)
 """Search of SoftRobots.Inverse: from piece to neighbouring piece across a pressed border."""
 
@@ -109,7 +112,7 @@ class QPInverseProblemSolver(ConstraintSolver):
         layout.read_limits(self._context.time.get())
         contacts = None
         if layout.touching:
-            contacts = self._contacts(problem, layout.touching, a, e)
+            contacts = self._contacts(problem, layout)
         held = None if step.status is None else np.where(layout.is_change, 0.0, step.effort)
         terms = layout.terms(problem)
         energy = self.epsilon.get()
@@ -144,34 +147,36 @@ class QPInverseProblemSolver(ConstraintSolver):
                 self.info.set(np.array(counts, dtype=float))
         return layout
 
-    def _contacts(
-        self,
-        problem: ConstraintSystem,
-        touching: list[UnilateralLagrangianConstraint],
-        a: np.ndarray,
-        e: np.ndarray,
-    ) -> Contacts:
-        mus = {contact.mu.get() for contact in touching}
-        if mus != {self.responseFriction.get()} and not self._warned_friction:
+    def _contacts(self, problem: ConstraintSystem, layout: InverseLayout) -> Contacts:
+        """Return the contacts as variables; forces are SOFA's multipliers."""
+        contacts = layout.touching
+        mus = [contact.mu.get() for contact in contacts]
+        if set(mus) != {self.responseFriction.get()} and not self._warned_friction:
             self._warned_friction = True
             message.warning(
                 self,
                 f"has responseFriction={self.responseFriction.get():g}, but the collision response "
-                f"has mu={', '.join(f'{mu:g}' for mu in sorted(mus))}: the response's is used.",
+                f"has mu={', '.join(f'{mu:g}' for mu in sorted(set(mus)))}: that one is used.",
             )
-        sum_min, sum_max = (self._data[f"{end}ContactForces"] for end in ("min", "max"))
-        bounds = (
-            sum_min.get() if sum_min.isSet() else 0.0,
-            sum_max.get() if sum_max.isSet() else np.inf,
-        )
-        return inverse_contacts(
-            problem,
-            touching,
-            a,
-            e,
-            sliding=self.allowSliding.get(),
+        counts = [contact.contact_count for contact in contacts]
+        least, most = (self._data[f"{end}ContactForces"] for end in ("min", "max"))
+        bounds = (least.get() if least.isSet() else 0.0, most.get() if most.isSet() else np.inf)
+        sums = []
+        if sum(counts) >= SUM_CONTACTS_MIN and (bounds[0] > 0.0 or bounds[1] < np.inf):
+            sums.append(NormalSum("all contacts", np.arange(sum(counts)), *bounds))
+        W, rows = problem.W, rows_of(contacts)
+        names = [[contact.getName()] * contact.contact_count for contact in contacts]
+        return Contacts(
+            W_ec=W[np.ix_(layout.effectors, rows)],
+            W_ac=W[np.ix_(layout.actuators, rows)],
+            W_cc=W[np.ix_(rows, rows)],
+            delta_c_free=problem.delta_free[rows],
+            friction=np.repeat(mus, counts),
+            identity=_identities(contacts),
+            names=list(itertools.chain(*names)),
+            sums=sums,
+            law=Law("coulomb" if self.allowSliding.get() else "sticking"),
             energy=not self.actuatorsOnly.get(),
-            bounds=bounds,
         )
 
     def _report_status(self, step: TrackingStep) -> None:
@@ -199,56 +204,6 @@ class QPInverseProblemSolver(ConstraintSolver):
     def restore(self, snapshot: dict[str, Any]) -> None:
         self._layout = self._reported = None
         self._last = snapshot["solution"]
-
-
-_SUM_CONTACTS_MIN = 2
-"""Smallest number of contacts for which SoftRobots.Inverse bounds the sum of forces."""
-
-
-def inverse_contacts(
-    problem: ConstraintSystem,
-    contacts: Sequence[UnilateralLagrangianConstraint],
-    actuators: np.ndarray,
-    effectors: np.ndarray,
-    *,
-    sliding: bool,
-    energy: bool,
-    bounds: tuple[float, float],
-) -> Contacts:
-    """Return the contacts as variables; forces are SOFA's multipliers.
-
-    Args:
-        problem: The constraint problem of the step.
-        contacts: Contacts of the problem.
-        actuators: Rows of the actuators and equalities.
-        effectors: Rows of the effectors.
-        sliding: SOFA's `allowSliding`: let contacts slide, on a round friction cone.
-        energy: Let the energy term cover the contacts' forces.
-        bounds: Smallest and largest sum of the normal multipliers.
-    """
-    rows = rows_of(contacts)
-    counts = [contact.contact_count for contact in contacts]
-    total = sum(counts)
-    sums = []
-    if total >= _SUM_CONTACTS_MIN and (bounds[0] > 0.0 or bounds[1] < np.inf):
-        sums.append(NormalSum("all contacts", np.arange(total), *bounds))
-    W = problem.W
-    return Contacts(
-        W_ec=W[np.ix_(effectors, rows)],
-        W_ac=W[np.ix_(actuators, rows)],
-        W_cc=W[np.ix_(rows, rows)],
-        delta_c_free=problem.delta_free[rows],
-        friction=np.repeat([contact.mu.get() for contact in contacts], counts),
-        identity=_identities(contacts),
-        names=[
-            name
-            for contact, count in zip(contacts, counts, strict=True)
-            for name in [contact.getName()] * count
-        ],
-        sums=sums,
-        law=Law("coulomb") if sliding else Law("sticking"),
-        energy=energy,
-    )
 
 
 def _identities(contacts: Sequence[UnilateralLagrangianConstraint]) -> list[tuple[int, int, int]]:

@@ -9,6 +9,9 @@ import numpy as np
 
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
+UNREAD = ("maxPressureVariation",)
+"""Data of limits that it does not read."""
+
 
 def push_idle_actuators(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
     """Return efforts, where idle actuators have the smallest effort, or 1 below the largest."""
