@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse import outputs
-from sofa_softctl.inverse.aspects.aspect import StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.inverse.aspects.look_ahead import LookAhead, LookAheadRunner
 from sofa_softctl.inverse.aspects.objects import GraspedObjects, LostObjects
 from sofa_softctl.inverse.aspects.slack import Slack
@@ -35,11 +35,11 @@ from sofa_softctl.inverse.options import (
 from sofa_softctl.inverse.preparation import prepare
 from sofa_softctl.inverse.rows.actuators import Actuators
 from sofa_softctl.inverse.rows.control_rows import ControlRows
-from sofa_softctl.inverse.rows.step import ControlStep
 from sofa_softctl.inverse.summary import InverseSummary, summarise
 from sofa_softctl.qpcc.problem.contacts import Law
+from sofa_softctl.qpcc.problem.kernels import LIMITS as ROWS
 from sofa_softctl.qpcc.problem.modes import SearchOptions
-from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import UNLIMITED, InverseProblem
 from sofa_softctl.qpcc.solve.solution import InverseSolution
 from sofa_softctl.qpcc.solve.solve import ACTIVE_SET
 from sofa_softctl.scene.control import options
@@ -216,6 +216,7 @@ class InverseController(SceneController):
             self._methods_of_aspects, ("begin", "limit", "update")
         )
         self.step = ControlStep(self.names)
+        self._known_limits = np.repeat(UNLIMITED, len(self.names), axis=1)
         self._have_data_changed = watch([*self.driven.own_limits, self.dt])
         self.rows: Any = None  # ControlRows, from the first step on
         self.recorded = outputs.recorded_data(self.driven.quantities)
@@ -418,16 +419,17 @@ class InverseController(SceneController):
         control, step, start, dt = self.rows, self.step, self._read_time(), self._read_dt()
         control.warn_of_set_values(start / dt)
         rows, other_rows = control.row_indices()
-        step.begin(start, start + dt, self.driven.held_effort(step.effort))
+        step.begin(start, start + dt, self._limits(), self.driven.held_effort(step.effort))
+        for limit in self._limit:
+            limit(step.limits, step.displacement, start)
         contacts = None
         if self.contacts != "forward" and len(other_rows):
             other_rows, contacts = self._find_contacts(rows, other_rows)
         if len(other_rows) and not self.warned_of_other_rows:
             self._warn_of_other_rows(other_rows)
-        self._set_limits()
         terms = (*control.mechanics(rows, other_rows, self.target), self.weight)
         energy = self.look_ahead_runner.energy
-        step.solve(terms, energy, contacts, self.solver, self.search)
+        step.solve(terms, energy, contacts, solver=self.solver, search=self.search)
         control.apply(rows, step.effort)
         if step.contacts is not None and step.solution is not None:
             step.contacts.apply(step.solution.contact_force, control.factor[0])
@@ -457,19 +459,19 @@ class InverseController(SceneController):
             rows[control.a_part], rows[control.e_part], control.factor[0], self.law
         )
 
-    def _set_limits(self) -> None:
-        """Set the limits of the step: of options and Data, then of the aspects."""
-        step, driven = self.step, self.driven
+    def _limits(self) -> np.ndarray:
+        """Return the limits of options and Data, shape (10, n_a) as `kernels.LIMITS`."""
+        driven = self.driven
         has_changed = self._have_data_changed() or self._have_options_changed
         if has_changed or driven.has_changes:
             if self.motor_speed is not None:
                 rate = np.where(driven.is_change, np.inf, self.motor_speed * self._read_dt())
                 driven.options["displacement_rate"] = rate
             limits = {**driven.limits(self.rows.factor), "effort_rate": self.effort_rate}
-            step.set_limits(limits)
+            for name, limit in limits.items():
+                self._known_limits[ROWS.index(name)] = limit
             self.keep(_have_options_changed=False)
-        for limit in self._limit:
-            limit(step.limits, step.displacement_before, step.start)
+        return self._known_limits
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:

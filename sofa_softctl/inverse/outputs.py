@@ -14,7 +14,7 @@ from sofa_softctl.scene.control.units import ActuatorQuantities
 from sofa_softctl.units import together
 
 if TYPE_CHECKING:
-    from sofa_softctl.inverse.rows.step import ControlStep
+    from sofa_softctl.inverse.aspects.aspect import ControlStep
 
 RECORDED: dict[str, tuple[str, str]] = {
     "effort": ("force", "Effort of each actuator"),

@@ -6,9 +6,49 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
+
+from sofa_softctl.qpcc.solve.tracking_step import TrackingStep
+from sofa_softctl.status import Status
 
 if TYPE_CHECKING:
-    from sofa_softctl.inverse.rows.step import ControlStep
+    from sofa_softctl.inverse.rows.contact_rows import ContactRows
+
+_NOTHING = np.empty(0)
+
+
+class ControlStep(TrackingStep):
+    """The present step of a controller, and what aspects need of the one before."""
+
+    @override
+    def forget(self) -> None:
+        super().forget()
+        self.start = self.end = 0.0
+        """Time at the start and at the end of the step [time]."""
+        self.displacement_before = self.displacement
+        """Displacement of each actuator in the step before, shape (n_a,); 0 in the first one."""
+        self.status_before: Status | None = None
+        """Status of the step before, or None in the first one."""
+        self.contacts: ContactRows | None = None
+        """Contacts of the step, or None if there are none."""
+        self.normal = self.slide = _NOTHING
+        """Normal force [force] and slip in the step [length] of each contact, shape (n_c,)."""
+
+    def begin(self, start: float, end: float, limits: np.ndarray, held: np.ndarray) -> None:
+        """Begin a step.
+
+        Args:
+            start: Time at the start of the step [time].
+            end: Time at its end [time].
+            limits: Limits of options and Data, shape (10, n_a) as `kernels.LIMITS`.
+            held: Efforts from which rates count, and to hold without a solution, shape (n_a,).
+        """
+        self.start, self.end = start, end
+        self.status_before, self.displacement_before = self.status, self.displacement
+        self.contacts, self.normal, self.slide = None, _NOTHING, _NOTHING
+        self.set_limits(limits)
+        self.limits["effort_previous"][:] = held
+        self.limits["displacement_previous"][:] = self.displacement
 
 
 class StepAspect:

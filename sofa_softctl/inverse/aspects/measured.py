@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import Sofa
 from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.aspects.aspect import StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.graph.nodes import devices_stay_closed
-
-if TYPE_CHECKING:
-    from sofa_softctl.inverse.rows.step import ControlStep
 
 DISPLACEMENTS = ("length", "angle", "volume")
 """Quantities of a robot whose measured positions are displacements."""

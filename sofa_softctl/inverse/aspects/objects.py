@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.inverse.aspects.aspect import StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.scene.control.contacts import is_inside
 
 if TYPE_CHECKING:
     from sofa_softctl.inverse.rows.grasp import Grasp
-    from sofa_softctl.inverse.rows.step import ControlStep
 
 
 class GraspedObjects(StepAspect):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.inverse.aspects.aspect import StepAspect
-
-if TYPE_CHECKING:
-    from sofa_softctl.inverse.rows.step import ControlStep
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 
 _UNLIMITED = {
     "displacement_min": -np.inf,

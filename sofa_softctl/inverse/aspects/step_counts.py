@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
-from sofa_softctl.inverse.aspects.aspect import StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.status import Status
-
-if TYPE_CHECKING:
-    from sofa_softctl.inverse.rows.step import ControlStep
 
 
 class StepCounts(StepAspect):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -18,6 +19,15 @@ class CableActuator(CableModel):
     """A cable whose lambda QPInverseProblemSolver computes, within its limits."""
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data = (
+        "minForce",
+        "maxForce",
+        "maxNegativeDisp",
+        "maxPositiveDisp",
+        "maxDispVariation",
+        "constrainAtTime",
+    )
+    previous_data: ClassVar[dict[str, str]] = {"displacement_previous": "displacement"}
 
     applyForce = Bool(True, "Apply lambda, not only compute it.")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
@@ -59,6 +69,7 @@ class CableEquality(CableModel):
     """A cable with imposed displacement (eqDisp) or lambda (eqForce)."""
 
     inverse_role = InverseRole.EQUALITY
+    limit_data = ("eqDisp", "eqForce", "constrainAtTime")
 
     constrainAtTime = Real(0.0, "Time before which nothing is imposed.", unit="time")
 
@@ -89,6 +100,7 @@ class PositionEquality(PositionModel):
     follows_otherwise = {"indices": "reinit"}
 
     inverse_role = InverseRole.EQUALITY
+    limit_data = ("eqDelta", "constrainAtTime")
     acts_on = ("Vec3", "Vec1")
 
     eqDelta = Real(0.0, "Coordinate to hold.", unit="length")

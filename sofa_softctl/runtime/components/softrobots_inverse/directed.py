@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -58,6 +58,8 @@ class ForcePointActuator(DirectedActuator):
     """
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data = ("minForce", "maxForce", "maxForceVariation")
+    previous_data: ClassVar[dict[str, str]] = {"effort_previous": "force"}
 
     maxForceVariation = Real(0.0, "Largest change of lambda per step.", unit="lambda of force")
     penalty = Real(1e-3, "Not supported: the solver's epsilon weighs the energy of all actuators.")

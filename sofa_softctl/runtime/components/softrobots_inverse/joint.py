@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -20,6 +21,18 @@ class JointActuator(JointModel):
     """
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data = (
+        "minEffort",
+        "maxEffort",
+        "maxEffortVariation",
+        "minAngle",
+        "maxAngle",
+        "maxAngleVariation",
+    )
+    previous_data: ClassVar[dict[str, str]] = {
+        "effort_previous": "effort",
+        "displacement_previous": "angle",
+    }
 
     applyForce = Bool(True, "Apply lambda, not only compute it.")
     initEffort = Real(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from typing_extensions import override
 
@@ -19,6 +21,18 @@ class SurfacePressureActuator(SurfacePressureModel):
     """
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data = (
+        "minPressure",
+        "maxPressure",
+        "maxPressureVariation",
+        "minVolumeGrowth",
+        "maxVolumeGrowth",
+        "maxVolumeGrowthVariation",
+    )
+    previous_data: ClassVar[dict[str, str]] = {
+        "effort_previous": "pressure",
+        "displacement_previous": "volumeGrowth",
+    }
 
     applyForce = Bool(True, "Apply lambda, not only compute it.")
     initPressure = Real(
@@ -62,6 +76,7 @@ class SurfacePressureEquality(SurfacePressureModel):
     """A cavity with imposed growth (eqVolumeGrowth) or lambda (eqPressure)."""
 
     inverse_role = InverseRole.EQUALITY
+    limit_data = ("eqVolumeGrowth", "eqPressure")
 
     def limits(self) -> dict[str, float]:
         """Return limits and imposed values of this step by the names of InverseProblem."""

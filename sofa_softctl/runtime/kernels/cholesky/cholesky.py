@@ -41,9 +41,9 @@ def shared_analysis(
     pattern: BlockPattern, active: np.ndarray, positions: np.ndarray | None
 ) -> Analysis:
     """Return `analyse` of these arguments, computed once for matrices that exist together."""
-    digest = blake2b(active)
+    digest = blake2b(active.data)
     for part in (pattern.indptr, pattern.indices, positions):
-        digest.update(b"" if part is None else np.ascontiguousarray(part))
+        digest.update(b"" if part is None else np.ascontiguousarray(part).data)
     key = digest.digest()
     analysis = _analyses.get(key)
     if analysis is None:
