@@ -106,6 +106,7 @@ class Copies:
         parts = [(group, [rows[number] for number in group]) for group in self._groups]
         if not self._executors:
             return task(self._local, function, *parts[0])
+        self._check_portable(function)
         futures = [
             executor.submit(_run_in_worker, task, function, *part)
             for executor, part in zip(self._executors, parts, strict=True)
@@ -122,6 +123,15 @@ class Copies:
             self.close(kill=True)
             raise
         return outcomes
+
+    def _check_portable(self, function: Any) -> None:
+        try:
+            pickle.dumps(function)
+        except Exception as error:  # pickle passes on the errors of an object's methods
+            raise UsageError(
+                f"Copies of the {self.name} in other processes need a function that a module or a "
+                f"scene file defines; this one cannot be sent: {error}. Or take workers=0."
+            ) from error
 
     def close(self, *, kill: bool = False) -> None:
         """Delete the copies, and end their processes; a second call does nothing.
