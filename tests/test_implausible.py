@@ -414,7 +414,6 @@ LASER = ("scenes/laser_arm.py", "--set", "young_modulus=0.03")
     "command",
     [
         ("run", *LASER),
-        ("bench", "scene", *LASER),
         ("plan", *LASER, "--task", "circle"),
     ],
     ids=lambda command: command[0],
