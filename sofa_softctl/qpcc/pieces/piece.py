@@ -32,8 +32,8 @@ class Pieces(NamedTuple):
     """Efforts of the last step, which decide between equally good answers, shape (n,)."""
     scale: float
     """Objective of the free motion."""
-    count: np.ndarray
-    """Number of solved pieces so far, shape (1,) of int."""
+    solved: np.ndarray
+    """Numbers of solved pieces, and of their QPs, so far, shape (2,) of int."""
 
     @classmethod
     def of(cls, s: Statement, before: np.ndarray) -> Pieces:
@@ -43,7 +43,7 @@ class Pieces(NamedTuple):
             s: The problem.
             before: Efforts of the last step, shape (n,).
         """
-        return cls(s, before, 0.5 * float(s.f @ s.f), np.zeros(1, dtype=np.int64))
+        return cls(s, before, 0.5 * float(s.f @ s.f), np.zeros(2, dtype=np.int64))
 
 
 @njit
@@ -51,8 +51,10 @@ def solve_modes(
     pieces: Pieces, modes: Modes, force: np.ndarray, worth: float, qps_max: int, obeyed: bool
 ) -> PieceSolution:
     """The best efforts on the piece of these modes, see `solve_piece`."""
-    pieces.count[0] += 1
-    return solve_piece(pieces.statement, modes, pieces.before, force, worth, qps_max, obeyed)[0]
+    answer, qps = solve_piece(pieces.statement, modes, pieces.before, force, worth, qps_max, obeyed)
+    pieces.solved[0] += 1
+    pieces.solved[1] += qps
+    return answer
 
 
 @njit

@@ -52,6 +52,84 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
 def solve_dependent(
     E: np.ndarray, F: np.ndarray, small: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """E Y = F where E may be singular, by Gaussian elimination with row pivoting.
+
+    A column without a pivot depends on those before it.
+
+    Args:
+        E: Shape (k, k), overwritten.
+        F: Right-hand sides, shape (k, m), overwritten.
+        small: Pivots below this share of the largest entry are zero [-].
+
+    Returns:
+        Y, shape (k, m), of least norm; an orthonormal basis N^T of the null space of E, shape
+        (free, k); what is left of F in the dependent rows, shape (free, m).
+    """
+    k, m = F.shape
+    zero, rank, free = 0.0, 0, 0
+    for i in range(k):
+        for j in range(k):
+            zero = max(zero, abs(E[i, j]))
+    zero *= small
+    column_of, dependent = np.empty(k, np.int64), np.empty(k, np.int64)
+    for j in range(k):
+        best = rank
+        for i in range(rank + 1, k):
+            if abs(E[i, j]) > abs(E[best, j]):
+                best = i
+        pivot = E[best, j]
+        if not abs(pivot) > zero:
+            dependent[free] = j
+            free += 1
+            continue
+        if best != rank:
+            for l in range(j, k):
+                E[rank, l], E[best, l] = E[best, l], E[rank, l]
+            for l in range(m):
+                F[rank, l], F[best, l] = F[best, l], F[rank, l]
+        for i in range(rank + 1, k):
+            factor = E[i, j] / pivot
+            if factor != 0.0:
+                for l in range(j + 1, k):
+                    E[i, l] -= factor * E[rank, l]
+                for l in range(m):
+                    F[i, l] -= factor * F[rank, l]
+        column_of[rank] = j
+        rank += 1
+    Y, N = np.zeros((k, m)), np.zeros((free, k))
+    for r in range(rank - 1, -1, -1):
+        p = column_of[r]
+        for l in range(m):
+            F[r, l] /= E[r, p]
+            Y[p, l] = F[r, l]
+        for i in range(r):
+            factor = E[i, p]
+            if factor != 0.0:
+                for l in range(m):
+                    F[i, l] -= factor * F[r, l]
+    for f in range(free):
+        N[f, dependent[f]] = 1.0
+        for r in range(rank - 1, -1, -1):
+            p, value = column_of[r], 0.0
+            for j in range(p + 1, k):
+                value -= E[r, j] * N[f, j]
+            N[f, p] = value / E[r, p]
+        _project_out(N[:f], N[f])
+        _project_out(N[:f], N[f])  # again, against rounding
+        N[f] /= np.sqrt((N[f] * N[f]).sum())
+        for l in range(m):
+            along = 0.0
+            for i in range(k):
+                along += N[f, i] * Y[i, l]
+            for i in range(k):
+                Y[i, l] -= along * N[f, i]
+    return Y, N, F[rank:]
+
+
+@njit(inner=True, separate=True, fastmath=True)
+def solve_least_squares(
+    E: np.ndarray, F: np.ndarray, small: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """E Y = F where E is singular, by Householder's QR with column pivoting.
 
     Args:
@@ -60,8 +138,8 @@ def solve_dependent(
         small: Pivots below this share of the first are zero [-].
 
     Returns:
-        Y, shape (k, m), the least-squares solution of least norm; an orthonormal basis N of the
-        null space of E, shape (k, free); the components of F outside its range, (free, m).
+        Y, shape (k, m), the least-squares solution of least norm; an orthonormal basis N^T of
+        the null space of E, shape (free, k); the components of F outside its range, (free, m).
 
     Source: Golub and Van Loan, "Matrix Computations", 4th edition, sections 5.4.2 and 5.5.6.
     """
@@ -97,7 +175,7 @@ def solve_dependent(
         N[l] /= np.sqrt((N[l] * N[l]).sum())
     for l in range(m):
         _project_out(N, Y[l])
-    return Y.T.copy(), N.T.copy(), G[:, rank:].T.copy()
+    return Y.T.copy(), N, G[:, rank:].T.copy()
 
 
 @njit(inner=True, fastmath=True)

@@ -127,7 +127,7 @@ def branch(
         quadratic programs with linear complementarity constraints"; the sectors are ours.
     """
     s = pieces.statement
-    first, improved, failed, ticket = r.count[2], False, np.inf, 0
+    first, improved, failed, ticket = r.counts[2], False, np.inf, 0
     objectives, keys = [convex], [np.full(len(s.starts), True)]
     none = Relaxed(FAILED, -np.inf, pieces.before, best.force, convex.optimum)
     heap, children = [_unsolved(start, 0, none)], [_unsolved(start, 0, none)]
@@ -135,7 +135,7 @@ def branch(
         heap.append(_unsolved(start, k, none))
     children.pop()  # numba knows the type now
     while len(heap) + len(children) > 0:
-        solved = r.count[2] - first
+        solved = r.counts[2] - first
         if solved >= (min(nodes, step_nodes) if best.objective < np.inf else nodes):
             break
         if best.objective <= enough:

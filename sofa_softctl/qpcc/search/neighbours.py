@@ -172,7 +172,7 @@ class Tried(NamedTuple):
 
     keys: np.ndarray
     """Shape (most,) of int64."""
-    count: np.ndarray
+    number: np.ndarray
     """Number of keys so far, shape (1,)."""
 
 
@@ -195,7 +195,7 @@ def key_of(modes: Modes) -> int:
 @njit(inner=True)
 def is_tried(tried: Tried, key: int) -> bool:
     """Return True if modes with this key were tried."""
-    for k in range(tried.count[0]):
+    for k in range(tried.number[0]):
         if tried.keys[k] == key:
             return True
     return False
@@ -204,6 +204,6 @@ def is_tried(tried: Tried, key: int) -> bool:
 @njit(inner=True)
 def add_tried(tried: Tried, key: int) -> None:
     """Add a key unless there is no room."""
-    if tried.count[0] < len(tried.keys):
-        tried.keys[tried.count[0]] = key
-        tried.count[0] += 1
+    if tried.number[0] < len(tried.keys):
+        tried.keys[tried.number[0]] = key
+        tried.number[0] += 1

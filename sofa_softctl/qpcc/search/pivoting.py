@@ -64,13 +64,13 @@ def pivot(
     s = pieces.statement
     best = no_solution(start.modes, pieces.before, start.force)
     candidates = [(start.modes, start.force)]  # the next one last
-    last, obeyed = pieces.count[0] + pieces_max, start.obeyed
+    last, obeyed = pieces.solved[0] + pieces_max, start.obeyed
     while len(candidates) > 0:
         modes, force = candidates.pop()
         key = key_of(modes)
         if is_tried(tried, key) and not obeyed:
             continue
-        if pieces.count[0] >= last:
+        if pieces.solved[0] >= last:
             return best, False
         add_tried(tried, key)
         answer = solve_modes(pieces, modes, force, best.objective, QPS_MAX, obeyed)

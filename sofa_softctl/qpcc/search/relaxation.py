@@ -65,12 +65,12 @@ class Relaxation:
     @property
     def solved(self) -> int:
         """Number of solved relaxations."""
-        return int(self.shared.count[2])
+        return int(self.shared.counts[2])
 
     def reserve(self, sectors: int) -> None:
         """Make room for all planes and for further sectors."""
         shared = self.shared
-        rows, planes, _ = shared.count
+        rows, planes, _ = shared.counts
         room = PLANES_MAX * len(shared.statement.starts) - planes + SECTOR_ROWS * sectors
         room += rows - len(shared.G)
         if room <= 0:

@@ -48,7 +48,7 @@ class Relaxations(NamedTuple):
     """Upper limits of variables and rows, shape (n_z + most,)."""
     sector_low: np.ndarray
     """Limits of rows that only relaxations with their sector obey, shape (most,)."""
-    count: np.ndarray
+    counts: np.ndarray
     """Number of rows, of planes among them, and of solved relaxations so far, shape (3,)."""
 
 
@@ -90,8 +90,8 @@ def relaxed_objective(r: Relaxations, open_: np.ndarray) -> tuple[bool, Convex]:
     for i in range(len(F)):
         for a in range(n):
             F[i, a] = s.F_u[i, a]
-        for r in range(n_r):
-            F[i, n + r] = s.F_c[i, r]
+        for j in range(n_r):
+            F[i, n + j] = s.F_c[i, j]
         constant += 0.5 * s.f[i] * s.f[i]
         for a in range(n_z):
             if F[i, a] != 0.0:
@@ -101,14 +101,14 @@ def relaxed_objective(r: Relaxations, open_: np.ndarray) -> tuple[bool, Convex]:
     M, h = np.zeros((n_z, n_z)), np.zeros(n_z)
     for c in range(len(open_)):
         if open_[c]:
-            for r in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
-                h[n + r] = s.d[r]
+            for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
+                h[n + j] = s.d[j]
                 for b in range(n):
-                    M[n + r, b] += s.C[b, r]
-                    M[b, n + r] += s.C[b, r]
+                    M[n + j, b] += s.C[b, j]
+                    M[b, n + j] += s.C[b, j]
                 for b in range(n_r):
-                    M[n + r, n + b] += s.W[r, b]
-                    M[n + b, n + r] += s.W[r, b]
+                    M[n + j, n + b] += s.W[j, b]
+                    M[n + b, n + j] += s.W[j, b]
     strongest = 0.0
     for j in range(n_z):
         strongest = max(strongest, H[j, j])
@@ -183,7 +183,7 @@ def solve_relaxation(
     """
     s, scale, size, low, high = r.statement, r.scale, r.size, r.low, r.high
     n, n_z = s.C.shape[0], len(scale)
-    r.count[2] += 1
+    r.counts[2] += 1
     _set_limits(r, kind)
     for first in sectors:
         for row in range(first, first + SECTOR_ROWS):
@@ -194,7 +194,7 @@ def solve_relaxation(
     )  # fmt: skip
     v, bound, outcome = np.zeros(n_z), -np.inf, SOLVED
     for _ in range(PLANE_ROUNDS_MAX):
-        rows = r.count[0]
+        rows = r.counts[0]
         outcome = dual_active_set(a, r.G[:rows], low[: n_z + rows], high[: n_z + rows], 1e-5)
         if outcome != SOLVED:
             break
@@ -207,13 +207,13 @@ def solve_relaxation(
         for c in range(len(kind)):
             if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking:
                 continue
-            if r.count[1] >= PLANES_MAX * len(kind):
+            if r.counts[1] >= PLANES_MAX * len(kind):
                 break
             i = n + s.starts[c]
             length = np.hypot(v[i + 1], v[i + 2])
             if length > s.mu[c] * v[i] + 1e-4 * max(s.size, abs(v[i])):
                 _add_plane(r, i, s.mu[c], v[i + 1] / length, v[i + 2] / length)
-        if r.count[0] == rows:
+        if r.counts[0] == rows:
             break
     for first in sectors:
         low[n_z + first : n_z + first + SECTOR_ROWS] = -np.inf
@@ -253,7 +253,7 @@ def add_sector(r: Relaxations, i: int, first: float, last: float) -> int:
     """
     s = r.statement
     n, t = s.C.shape[0], s.starts[i]
-    start = r.count[0]
+    start = r.counts[0]
     middle, half_angle = 0.5 * (first + last), 0.5 * (last - first)
     for angle, sign in ((first, 1.0), (last, -1.0)):
         row = np.empty(len(r.scale))
@@ -280,20 +280,20 @@ def _plane(r: Relaxations, variable: int, mu: float, p: float, q: float) -> np.n
 @njit(inner=True)
 def _add_row(r: Relaxations, row: np.ndarray, low: float) -> None:
     """Add a row of which `sector_low` is the limit, but no relaxation obeys it yet."""
-    scaled, square, k = row * r.scale, 0.0, r.count[0]
+    scaled, square, k = row * r.scale, 0.0, r.counts[0]
     for j in range(len(row)):
         square += scaled[j] * scaled[j]
     norm = np.sqrt(square) if square > 0.0 else 1.0
     r.G[k] = scaled / norm
     r.low[len(row) + k], r.high[len(row) + k] = -np.inf, np.inf
     r.sector_low[k] = low / (norm * r.size)
-    r.count[0] += 1
+    r.counts[0] += 1
 
 
 @njit(inner=True)
 def _add_plane(r: Relaxations, variable: int, mu: float, p: float, q: float) -> None:
     """mu lam_n - (p, q) . lam_t >= 0 of all relaxations; `variable` is that of lam_n."""
-    k = r.count[0]
+    k = r.counts[0]
     _add_row(r, _plane(r, variable, mu, -p, -q), 0.0)
     r.low[len(r.scale) + k] = 0.0
-    r.count[1] += 1
+    r.counts[1] += 1

@@ -109,7 +109,7 @@ class Multistart:
     @property
     def solved(self) -> int:
         """Number of solved pieces."""
-        return int(self.pieces.count[0])
+        return int(self.pieces.solved[0])
 
     def pivot_from(self, starts: Iterable[PivotStart], flips: int) -> None:
         """Pivot from further starts."""
@@ -127,9 +127,14 @@ class Multistart:
                 if self.best is None or is_better(self.pieces, solution, self.best):
                     self.best = solution
 
+    @property
+    def has_pieces_left(self) -> bool:
+        """True if more pieces may be solved, or there is no answer yet."""
+        return self.best is None or self.solved < self.last
+
     def reserve(self, keys: int) -> None:
         """Make room for further modes."""
-        room = int(self.tried.count[0]) + keys - len(self.tried.keys)
+        room = int(self.tried.number[0]) + keys - len(self.tried.keys)
         if room > 0:
             longer = np.concatenate((self.tried.keys, np.empty(room, np.int64)))
             self.tried = self.tried._replace(keys=longer)
@@ -218,7 +223,7 @@ def search_modes(
         options: Options of the search.
         context: Knowledge of the step.
         starts: Further starts; relaxations suggest more where the answer is poor.
-        resort: Starts if there is no answer at all.
+        resort: Starts if there is no answer at all, or one with which an object may be lost.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
@@ -258,10 +263,17 @@ class _Strategy:
     multistart: Multistart
 
     def pivot(self, starts: Iterable[PivotStart], resort: Iterable[PivotStart]) -> None:
-        """Pivot from the recalled modes, and from further starts while the answer is poor."""
+        """Pivot from the recalled modes, and from further starts while the answer is poor.
+
+        While a search goes on from the last step, its nodes suggest modes, and the starts, which it
+        began with, would be much the same again.
+        """
         options, context, multistart = self.options, self.context, self.multistart
         if context.last_start is not None:
             multistart.pivot_from([context.last_start], options.warm_flips)
+        goes_on = context.rest is not None and self._is_spread and not context.has_new_contacts
+        if goes_on and multistart.best is not None:
+            return
         if context.has_new_contacts or multistart.is_worse_than(context.expected):
             multistart.pivot_from(starts, options.flips)
         if self._needs_starts:
@@ -269,11 +281,12 @@ class _Strategy:
         elif self._may_gain:
             multistart.last = max(multistart.last, multistart.solved + options.pieces)
             multistart.pivot_from(self._relaxation_starts(), options.flips)
-        if multistart.best is None:
+        acceptable = LOST_OBJECTIVE_RATIO * context.usual
+        if multistart.is_worse_than(acceptable):
             multistart.last = multistart.solved + options.pieces
             for start in resort:
                 multistart.pivot_from([start], options.flips)
-                if multistart.best is not None:
+                if not multistart.is_worse_than(acceptable) or not multistart.has_pieces_left:
                     break
 
     def effort(self, nodes: int | None) -> _NodeLimits:
@@ -375,8 +388,7 @@ class _Strategy:
         bound = min(bound, proof.bound)
         complete = proof.complete and bound >= proof.bound
         if effort.resumed is not None:  # whose nodes do not cover the whole problem
-            bound = relaxation.lower_bound if relaxation.lower_bound < math.inf else -math.inf
-            complete = False
+            bound, complete = -math.inf, False
         return proof._replace(improved=improved, bound=bound, complete=complete)
 
     def _at_its_optimum(self, solution: PieceSolution) -> PieceSolution:

@@ -232,7 +232,7 @@ class Step:
             nodes=nodes,
             deadline=self.deadline,
         )
-        self.pieces += int(pieces.count[0])
+        self.pieces += int(pieces.solved[0])
         if result.is_long and self.pause == 0:
             self.pause = LONG_SEARCH_PAUSE
         if confirm:

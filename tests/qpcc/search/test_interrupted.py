@@ -22,7 +22,7 @@ def relaxations(monkeypatch):
 
     def count(self, *arguments):
         begin(self, *arguments)
-        counts.append(self.shared.count)
+        counts.append(self.shared.counts)
 
     monkeypatch.setattr(Relaxation, "__init__", count)
     return counts
