@@ -14,7 +14,6 @@ from sofa_softctl.base.jit import njit
 from sofa_softctl.qpcc.pieces.small_algebra import (
     multiply,
     solve_dependent,
-    solve_least_squares,
     times_vector,
 )
 from sofa_softctl.qpcc.problem.modes import INACTIVE as INACTIVE
@@ -28,7 +27,7 @@ GAP, FORCE, SLIP, CONE, TIED, LIMIT = 0, 1, 2, 3, 4, 5
 """Type of a row: no interpenetration, no pull, slide forward, inside a friction cone, consistency
 of dependent contacts, a limit of the statement."""
 
-SINGULAR = 1e-8
+SINGULAR = 1e-10
 """Pivots or singular values below this share of the largest are zero: dependent contacts, such as
 the four corners of a rigid box."""
 CONSISTENT = 1e-7
@@ -170,9 +169,7 @@ def eliminate(
             F[i, a] = s.C[a, rows[i]]
         F[i, n] = s.d[rows[i]]
     apply_sliding_law(s, kind, direction, balance, position, E, F)
-    Y, N, unreached = solve_dependent(E.copy(), F.copy(), SINGULAR)
-    if not _is_consistent(unreached, s.size):
-        Y, N, unreached = solve_least_squares(E, F, SINGULAR)
+    Y, N, unreached = solve_dependent(E, F, SINGULAR)
     free, ties = len(N), 0
     X, x = np.zeros((n_r, n + free)), np.zeros(n_r)
     for i in range(k):
@@ -194,17 +191,6 @@ def eliminate(
         elif abs(unreached[i, n]) > CONSISTENT * s.size:
             return False, X, x, T, t
     return True, X, x, T[:ties], t[:ties]
-
-
-@njit(inner=True)
-def _is_consistent(unreached: np.ndarray, size: float) -> bool:
-    """Return True if what is left of right-hand sides is rounding."""
-    for i in range(unreached.shape[0]):
-        for j in range(unreached.shape[1]):
-            tolerance = CONSISTENT * size if j == unreached.shape[1] - 1 else CONSISTENT
-            if abs(unreached[i, j]) > tolerance:
-                return False
-    return True
 
 
 @njit(inner=True, separate=True)

@@ -45,7 +45,7 @@ QPS_MAX_FINAL = 100
 """The same on the piece of the answer."""
 QPS_MAX_INFEASIBLE = 10
 """The same while no point has satisfied every row."""
-QPS_MAX_CONES = 30
+QPS_MAX_CONES = 60
 """The same where no contact slides: planes then narrow the cones to the feasible set."""
 GAIN_TOLERANCE = 1e-9
 """Predicted relative gain at which the sequence has converged."""
