@@ -27,7 +27,7 @@ from sofa_softctl.learning.environments.named import SAME_STEP, Maker, maker_of
 from sofa_softctl.view.terminal.run import Terminal
 
 ROBOTS = 64
-"""Robots of a surrogate that take a step together."""
+"""Robots that make a decision together."""
 ROUNDS = 3
 """Turns of each way."""
 _PROGRAM = """
@@ -64,7 +64,7 @@ class Throughput:
     workers: int
     """Processes."""
     rate: float
-    """Decisions of all together, in processes that stay and reset by snapshots [1 / s]."""
+    """Decisions of all robots, in processes that stay and reset by snapshots [1 / s]."""
     separate: float
     """Decisions where each episode starts a process, asked for them by XML-RPC [1 / s]."""
     starting: float
@@ -106,7 +106,7 @@ def measure_throughput(
     Raises:
         WorkerError: A process could not be started.
     """
-    vector = maker.vector(*((ROBOTS, 0) if maker.is_vectorized else (workers, workers)))
+    vector = maker.vector(ROBOTS, workers)
     assert vector.metadata["autoreset_mode"] is SAME_STEP
     rates, others, starts = [], [], []
     try:

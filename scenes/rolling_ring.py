@@ -16,7 +16,7 @@ simulation and quadratic programming", RoboSoft 2019, section IV-A, Figs. 5 and 
     softctl run scenes/rolling_ring.py --set slope=5
     softctl run scenes/rolling_ring.py --set ground=tilting --set slope=6 --plot ring.png
     softctl run scenes/rolling_ring.py --set start=20 --set speed=-20 --set distance=50
-    softctl train scenes/rolling_ring.py --policy roll.safetensors --workers 2
+    softctl train scenes/rolling_ring.py --policy roll.safetensors
     softctl run scenes/rolling_ring.py --set policy=roll.safetensors --set start=20
     runSofa -l SofaPython3 scenes/rolling_ring.py --argv slope=5
 """

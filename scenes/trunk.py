@@ -11,7 +11,7 @@ simulation and quadratic programming", RoboSoft 2019, without its contacts.
     softctl run scenes/trunk.py
     softctl run scenes/trunk.py --set path=eight --set young_modulus=1500 --movie trunk.gif
     runSofa -l SofaPython3 scenes/trunk.py --argv path=eight
-    softctl train scenes/trunk.py --policy reach.safetensors --workers 2
+    softctl train scenes/trunk.py --policy reach.safetensors
     softctl run scenes/trunk.py --set policy=reach.safetensors --movie learnt.gif
     softctl plan scenes/trunk.py --task round --out round.mcap --plot round.png
     softctl run scenes/trunk.py --set plan=round.mcap --movie round.gif
@@ -183,7 +183,7 @@ def createScene(
     plan="",
     policy="",
     dt=0.01,
-    solver="daqp",
+    solver="active-set",
 ):
     root.dt = dt
     root.gravity = [0.0, -9810.0, 0.0]

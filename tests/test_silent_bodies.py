@@ -894,7 +894,7 @@ FAULTS = {
             scene.add("body", "FixedProjectiveConstraint", indices=[0]),
             resting(lambda t: [40.0 * t, 22.0, 0.0, 0.0, 0.0, 0.2588, 0.9659])(scene),
         ),
-        "the places that it pulls to changed by 4, and its nodes followed by 0: something holds",
+        "the places that it pulls to changed by 3.6, and its nodes followed by 0: something holds",
         60,
     ),
     "a turn in another order": (

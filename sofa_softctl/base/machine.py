@@ -27,13 +27,18 @@ def available_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def core_count() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 @cache
 def thread_count() -> int:
     """Return the number of threads that kernels may use: at most one a core.
 
     The cores are those of this process. In a worker process it is 1, as the others use the cores.
     """
-    cores = len(os.sched_getaffinity(0))
+    cores = core_count()
     if parent_process() is not None:
         return 1
     requests = [os.environ[name] for name in VARIABLES if os.environ.get(name, "").isdecimal()]

@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _first: dict[str, Callable[[], object]] = {}
 """Functions that each worker calls first, in this order, by name."""
@@ -71,78 +71,78 @@ def ended_by_signals() -> Iterator[None]:
                 signal.signal(number, signal.SIG_DFL)
 
 
-@contextmanager
-def interrupted_after() -> Iterator[None]:
-    """Postpone Ctrl-C to the end of the block, and raise KeyboardInterrupt there.
+def interrupted_after() -> DeferredSignals:
+    """Postpone Ctrl-C to the end of a `with` block, and raise KeyboardInterrupt there.
 
     CasADi turns the exception into a failed solve, so that Ctrl-C would be lost, and SofaPython3
     prints it; a step of a simulation would be half done. A second Ctrl-C raises immediately, and
     further ones wait, so that the interrupted code can clean up. Inside another such block it waits
     for the end of the outer one. The signals of `ended_by_signals` are postponed, too.
     """
-    with _defer_signals(raises_again=True):
-        yield
+    return DeferredSignals(raises_again=True)
 
 
-@contextmanager
-def defer_interrupts() -> Iterator[None]:
-    """Postpone every Ctrl-C to the end of the block, for work that must be completed.
+def defer_interrupts() -> DeferredSignals:
+    """Postpone every Ctrl-C to the end of a `with` block, for work that must be completed.
 
     A block of `interrupted_after` inside it raises at the second Ctrl-C.
     """
-    with _defer_signals(raises_again=False):
-        yield
+    return DeferredSignals(raises_again=False)
 
 
-@contextmanager
-def _defer_signals(raises_again: bool) -> Iterator[None]:
-    if not _in_main_thread():  # only the main thread gets signals
-        yield
-        return
-    handler_before = signal.getsignal(signal.SIGINT)
-    if (
-        handler_before is None
-    ):  # a handler of a program around Python, such as runSofa, cannot be put back
-        yield
-        return
-    if isinstance(handler_before, _DeferredSignal):
-        raises_outside, handler_before.raises = handler_before.raises, raises_again
-        try:
-            yield
-        finally:
-            handler_before.raises = raises_outside
-        return
-    deferred = _DeferredSignal(raises_again, deaf=handler_before is signal.SIG_IGN)
-    signal.signal(signal.SIGINT, deferred)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler_before)
-    if deferred.number:
-        _stop(deferred.number)
+class DeferredSignals:
+    """A context, and its handler, that stores the first signal and raises it at the end.
 
+    Every step of a simulation has one. If Ctrl-C was ignored it stays so: in worker processes and
+    in a shell's background.
 
-class _DeferredSignal:
-    """A handler that stores the first signal, and raises at the second one if `raises`.
-
-    If Ctrl-C was ignored, it stays so (`deaf`): in worker processes and in a shell's background.
+    Args:
+        raises_again: Whether a second signal is raised immediately.
     """
 
-    def __init__(self, raises: bool, deaf: bool) -> None:
-        self.number, self.raises, self.deaf = 0, raises, deaf
+    outermost: DeferredSignals | None = None
+    """The context that is the handler at present; `signal.getsignal` takes 10 us to return it."""
+
+    def __init__(self, raises_again: bool) -> None:
+        self._raises = raises_again
+        self._number = 0
+        self._outer: DeferredSignals | None = None
+        self._handler_before: Any = None
+
+    def __enter__(self) -> None:
+        if not _in_main_thread():  # only the main thread gets signals
+            return
+        if (outer := DeferredSignals.outermost) is not None:
+            self._outer = outer
+            outer._raises, self._raises = self._raises, outer._raises
+        elif (before := signal.getsignal(signal.SIGINT)) is not None:
+            # A handler of a program around Python, None, could not be put back.
+            self._handler_before = before
+            signal.signal(signal.SIGINT, self)
+            DeferredSignals.outermost = self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._outer is not None:
+            self._outer._raises = self._raises
+        elif self._handler_before is not None:
+            DeferredSignals.outermost = None
+            signal.signal(signal.SIGINT, self._handler_before)
+            if self._number and kind is None:
+                _stop(self._number)
 
     def __call__(self, number: int, _: object) -> None:
-        if self.deaf and number == signal.SIGINT:
+        """Handle a signal."""
+        if self._handler_before is signal.SIG_IGN and number == signal.SIGINT:
             return
-        if self.number and self.raises:
-            self.raises = False
+        if self._number and self._raises:
+            self._raises = False
             _stop(number)
-        self.number = self.number or number
+        self._number = self._number or number
 
 
 def _terminate(number: int, frame: object) -> None:
     deferred = signal.getsignal(signal.SIGINT)
-    if isinstance(deferred, _DeferredSignal):
+    if isinstance(deferred, DeferredSignals):
         deferred(number, frame)
     else:
         _stop(number)

@@ -138,7 +138,7 @@ def key_addition(texts: list[str] | None) -> Addition | None:
 
 def unpressed_keys(session: Any) -> str:
     """Return a hint for a run without `--key` if a controller listens to keys, else ''."""
-    from sofa_softctl.scene.control.steps import key_hearers
+    from sofa_softctl.scene.graph.nodes import key_hearers
 
     names = [controller.getPathName() for controller in key_hearers(session.root)]
     if not names:

@@ -49,7 +49,7 @@ Episodes = Annotated[int, typer.Option(help="Episodes of a score.", min=1)]
 @app.command(
     epilog="Examples:\n\n"
     "  softctl train scenes/finger.py --policy finger.safetensors\n\n"
-    "  softctl train scenes/trunk.py --task reach --policy reach.safetensors --workers 2 "
+    "  softctl train scenes/trunk.py --task reach --policy reach.safetensors --envs 16 "
     "--plot curve.png\n\n"
     "  softctl train scenes/laser_arm.py --surrogate --policy spot.safetensors\n\n"
     "  softctl train my_robots:Claw-v0 --policy claw.safetensors --seed 1\n\n"
@@ -70,8 +70,9 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.", min=0)] = 0,
     envs: Annotated[int | None, typer.Option(help="Environments.", min=1)] = None,
     workers: Annotated[
-        int, typer.Option(help="Processes, one for each environment of a scene.", min=0)
-    ] = 0,
+        int | None,
+        typer.Option(help="Processes that share the scenes; one for each core by default.", min=0),
+    ] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,6 +100,7 @@ def train(
     written after each iteration: Ctrl-C and kills lose at most the current one; continue with
     --resume.
     """
+    from sofa_softctl.learning.environments.vector import worker_count
     from sofa_softctl.learning.policy.policy import check_suffix
     from sofa_softctl.learning.training.checkpoint import checkpoint_of
     from sofa_softctl.learning.training.trainer import check_extra, save_curve
@@ -113,7 +115,9 @@ def train(
     load_plugins(plugin, "embedded")
     show = LearningTerminal(quiet=quiet or as_json)
     maker = maker_from(environment, task, set_, task_set, surrogate, store)
-    settings = _settings(maker, steps, seed, envs, workers, named_numbers("--setting", setting))
+    settings = _settings(maker, steps, seed, envs, named_numbers("--setting", setting))
+    if workers is None:
+        workers = worker_count(settings.envs)
     show.prepare(maker)
     with (
         note_stop(lambda: _kept_results(policy)),
@@ -179,7 +183,6 @@ def _settings(
     steps: int | None,
     seed: int,
     envs: int | None,
-    workers: int,
     values: dict[str, float],
 ) -> Any:
     """Return settings for many robots in one object, or for a few scenes."""
@@ -197,8 +200,8 @@ def _settings(
     settings["seed"] = seed
     if steps is not None:
         settings["steps"] = steps
-    if envs is not None or workers:
-        settings["envs"] = envs or workers
+    if envs is not None:
+        settings["envs"] = envs
     return Settings(**settings)
 
 

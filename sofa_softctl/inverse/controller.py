@@ -13,12 +13,17 @@ from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse import outputs
-from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.inverse.aspects.look_ahead import LookAhead, LookAheadRunner
 from sofa_softctl.inverse.aspects.objects import GraspedObjects, LostObjects
 from sofa_softctl.inverse.aspects.slack import Slack
 from sofa_softctl.inverse.aspects.step_counts import StepCounts
-from sofa_softctl.inverse.goals.function import Goals, goal_warnings, limit_distance
+from sofa_softctl.inverse.goals.function import (
+    Goals,
+    goal_distances,
+    goal_warnings,
+    limit_distance,
+)
 from sofa_softctl.inverse.limit_checks import check_limits, limit_warnings
 from sofa_softctl.inverse.options import (
     CONTACTS,
@@ -32,11 +37,13 @@ from sofa_softctl.inverse.rows.actuators import Actuators
 from sofa_softctl.inverse.rows.control_rows import ControlRows
 from sofa_softctl.inverse.summary import InverseSummary, summarise
 from sofa_softctl.qpcc.problem.contacts import Law
+from sofa_softctl.qpcc.problem.kernels import LIMITS as ROWS
 from sofa_softctl.qpcc.problem.modes import SearchOptions
-from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import UNLIMITED, InverseProblem
 from sofa_softctl.qpcc.solve.solution import InverseSolution
-from sofa_softctl.qpcc.solve.solve import solve
+from sofa_softctl.qpcc.solve.solve import ACTIVE_SET
 from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.access import reader, watch
 from sofa_softctl.scene.control.contacts import body_path, may_touch
 from sofa_softctl.scene.control.controller import SceneController, pauses_on_error
 from sofa_softctl.scene.control.report import History, Markers
@@ -44,13 +51,15 @@ from sofa_softctl.scene.graph.nodes import body_size
 
 if TYPE_CHECKING:
     from sofa_softctl.inverse.aspects.measured import MeasuredDisplacements
-    from sofa_softctl.inverse.rows.contact_rows import ContactRows
     from sofa_softctl.inverse.rows.grasp import Grasp
+    from sofa_softctl.qpcc.problem.contacts import Contacts
 
 Numbers = float | Sequence[float] | np.ndarray
 """One number for all actuators, or one number each."""
 LIMITS = ("effort_min", "effort_max", "displacement_min", "displacement_max")
 """Options that `Actuators` holds."""
+RATES = ("effort_rate", "motor_speed")
+"""Options that limit changes."""
 FIXED_OPTIONS = ("actuators", "effectors", "names", "contacts", "measured", "lead")
 """Options that cannot change after the controller is made."""
 GOAL_TOLERANCE_RATIO = 0.01
@@ -107,8 +116,8 @@ class InverseController(SceneController):
             the last efforts).
         grasps: Objects whose summed contact force is bounded, see `Grasp`.
         search: Options of the search for contact modes; see `SearchOptions`.
-        solver: QP solver: 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a plugin. If its solution
-            fails the check, proxqp is called, and the status is FALLBACK.
+        solver: QP solver: 'active-set' (compiled), 'daqp', 'proxqp', 'qpsolvers:NAME', or one of a
+            plugin. If its solution fails the check, proxqp is called, and the status is FALLBACK.
         look_ahead: Options of the look-ahead over several steps, by rollouts on a copy of the
             scene if there is no progress. Default: no look-ahead.
         names: Names of the actuators for messages; the names of their nodes by default.
@@ -155,13 +164,15 @@ class InverseController(SceneController):
         contacts: str = "coulomb",
         grasps: Sequence[Grasp] = (),
         search: SearchOptions | None = None,
-        solver: str = "daqp",
+        solver: str = ACTIVE_SET,
         look_ahead: LookAhead | None = None,
         names: Sequence[str] | None = None,
         goal_tolerance: float | Sequence[float] | np.ndarray | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, root=root, **kwargs)
+        self._read_time, self._read_dt = reader(self.time), reader(self.dt)
+        self._have_options_changed = True
         self.actuators = options.components(self, "actuators", actuators, "[cable]")
         self.effectors = checked_effectors(self, effectors)
         self.driven = Actuators(self.actuators, checked_names(self, names, len(self.actuators)))
@@ -201,6 +212,12 @@ class InverseController(SceneController):
             GraspedObjects(self.grasps),
             self.lost,
         ]
+        self._begin, self._limit, self._update = map(
+            self._methods_of_aspects, ("begin", "limit", "update")
+        )
+        self.step = ControlStep(self.names)
+        self._known_limits = np.repeat(UNLIMITED, len(self.names), axis=1)
+        self._have_data_changed = watch([*self.driven.own_limits, self.dt])
         self.rows: Any = None  # ControlRows, from the first step on
         self.recorded = outputs.recorded_data(self.driven.quantities)
         outputs.add_data(self, self.driven.count, len(self.effectors))
@@ -234,9 +251,24 @@ class InverseController(SceneController):
         distance = options.numbers(self, "lead", lead, count, "actuator", options.POSITIVE)
         return MeasuredDisplacements(self, measured, distance, self.names)
 
+    def _methods_of_aspects(self, name: str) -> list[Any]:
+        """Return the methods of this name of the aspects that override it."""
+        base = getattr(StepAspect, name)
+        return [getattr(a, name) for a in self.aspects if getattr(type(a), name) is not base]
+
+    @property
+    def solution(self) -> InverseSolution | None:
+        """Solution of the last step, or None before the first."""
+        return self.step.solution
+
+    @property
+    def problem(self) -> InverseProblem | None:
+        """Inverse problem of the last step, or None before the first."""
+        return self.step.problem
+
     def _reset_state(self) -> None:
-        self.solution: InverseSolution | None = None
-        self.problem: InverseProblem | None = None
+        self.step.forget()
+        self.shows_contacts = False
         self.last_time = -math.inf
         self.failed = False
         self.warned_of_other_rows = False
@@ -290,18 +322,23 @@ class InverseController(SceneController):
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore a `snapshot`."""
-        self.solution = snapshot["solution"]
+        self.step.forget()
+        if snapshot["solution"] is not None:
+            self.step.adopt(snapshot["solution"])
+        self.shows_contacts = True  # perhaps
         self.last_time = snapshot["last_time"]
         for aspect, state in zip(self.aspects, snapshot["aspects"], strict=True):
             aspect.restore(state)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an option while the scene runs, with the checks of the constructor."""
+        if name in LIMITS or name in RATES:
+            self.keep(_have_options_changed=True)
         if name == "goal" and callable(value) and not options.is_data(value):
             self.goals.follow(value)
         elif name in LIMITS:
             self.driven.options[name] = self._actuator_numbers(name, value, options.ANY)
-        elif name in ("effort_rate", "motor_speed"):
+        elif name in RATES:
             allowed = options.NOT_NEGATIVE if name == "effort_rate" else options.POSITIVE
             limit = None if value is None else self._actuator_numbers(name, value, allowed)
             self.keep(**{name: limit})
@@ -358,17 +395,15 @@ class InverseController(SceneController):
         del event
         # The first step: everything is initialised, nothing has moved.
         rows = self._find_rows() if self.rows is None else self.rows
-        start = self.time.value
+        start = self._read_time()
         if start < self.last_time:  # SOFA does not notify controllers of a reset
             self.reset()
-        for aspect in self.aspects:
-            aspect.begin()
-        time = start + self.dt.value
-        goal = self.goals.at(time)
-
+        for begin in self._begin:
+            begin()
+        goal = self.goals.at(start + self._read_dt())
         tip, runner = rows.tip(), self.look_ahead_runner
-        offsets, counts = runner.offsets(goal - tip), self.weighted_axes
-        target = limit_distance(tip, offsets, runner.goal_distance, counts)
+        offsets = runner.offsets(goal - tip)
+        target = limit_distance(tip, offsets, runner.goal_distance, self.weighted_axes)
         self.keep(target=target, wanted=goal, last_time=start)
         self.goals.show(goal)
 
@@ -381,100 +416,81 @@ class InverseController(SceneController):
                 f"{type(self).__name__} replaces onAnimateBeginEvent and does not call "
                 "super().onAnimateBeginEvent(event), which finds the goals of the step."
             )
-        rows, other_rows = self.rows.row_indices()
+        control, step, start, dt = self.rows, self.step, self._read_time(), self._read_dt()
+        control.warn_of_set_values(start / dt)
+        rows, other_rows = control.row_indices()
+        step.begin(start, start + dt, self._limits(), self.driven.held_effort(step.effort))
+        for limit in self._limit:
+            limit(step.limits, step.displacement, start)
         contacts = None
         if self.contacts != "forward" and len(other_rows):
-            from sofa_softctl.inverse.rows.contact_rows import ContactRows
-
-            contacts = ContactRows(self.rows.system, self.grasps)
-            other_rows = np.setdiff1d(other_rows, contacts.rows, assume_unique=True)
-            contacts = contacts if len(contacts) else None
-        problem = self.build(rows, other_rows, contacts)
-        self.keep(problem=problem)
-        previous = self.solution
-        solution = solve(
-            problem,
-            solver=self.solver,
-            warm=previous.warm if previous is not None else None,
-            held=self.driven.held_effort(previous.effort) if previous is not None else None,
-            search=self.search,
-        )
-        self.rows.apply(rows, solution.effort)
-        if contacts is not None:
-            contacts.apply(solution.contact_force, self.rows.factor[0])
-        if self.warned_of_other_rows:
-            self._impose(solution.effort)
-        self.keep(solution=solution)
-        outputs.write_solution(self, solution, previous)
-        normal, slide = outputs.write_contacts(self.outputs, solution, contacts)
-        time = self.time.value
-        step = SolvedStep(
-            start=time,
-            end=time + self.dt.value,
-            problem=problem,
-            limits=self.limits,
-            solution=solution,
-            previous=previous,
-            contacts=contacts,
-            normal=normal,
-            slide=slide,
-        )
-        for aspect in self.aspects:
-            for warning in aspect.update(step):
-                Sofa.msg_warning(self, warning)
-
-    def build(
-        self, rows: np.ndarray, other_rows: np.ndarray, contacts: ContactRows | None = None
-    ) -> InverseProblem:
-        """Return the inverse problem of the present step.
-
-        Args:
-            rows: Rows of the actuators, then of the effectors.
-            other_rows: Rows of constraints that are taken as the forward solver finds them.
-            contacts: Contacts of the step, or None if there are none.
-        """
-        control, previous = self.rows, self.solution
-        held: Any = 0.0 if previous is None else self.driven.held_effort(previous.effort)
-        displacement_before: Any = 0.0 if previous is None else previous.displacement
+            other_rows, contacts = self._find_contacts(rows, other_rows)
         if len(other_rows) and not self.warned_of_other_rows:
             self._warn_of_other_rows(other_rows)
-        contact_problem = None
-        if contacts is not None:
-            contact_problem = contacts.problem(
-                rows[control.a_part], rows[control.e_part], control.factor[0], self.law
-            )
-        if self.motor_speed is not None:
-            rate = np.where(self.driven.is_change, np.inf, self.motor_speed * self.dt.value)
-            self.driven.options["displacement_rate"] = rate
-        limits = self.driven.limits(control.factor)
-        for aspect in self.aspects:
-            limits = aspect.limit(limits, displacement_before, self.time.value)
-        self.keep(limits=limits)
-        return InverseProblem(
-            **control.mechanics(rows, other_rows, self.target),
-            effector_weight=self.weight,
-            effort_previous=held,
-            effort_rate=self.effort_rate,
-            displacement_previous=displacement_before,
-            energy=self.look_ahead_runner.energy,
-            names=self.driven.names,
-            contacts=contact_problem,
-            **limits,
+        terms = (*control.mechanics(rows, other_rows, self.target), self.weight)
+        energy = self.look_ahead_runner.energy
+        step.solve(terms, energy, contacts, solver=self.solver, search=self.search)
+        control.apply(rows, step.effort)
+        if step.contacts is not None and step.solution is not None:
+            step.contacts.apply(step.solution.contact_force, control.factor[0])
+        if self.warned_of_other_rows:
+            self._impose(step.effort)
+        outputs.write_solution(self, step)
+        if step.contacts is not None or self.shows_contacts:
+            outputs.write_contacts(self, step)
+            self.keep(shows_contacts=step.contacts is not None)
+        for update in self._update:
+            for warning in update(step):
+                Sofa.msg_warning(self, warning)
+
+    def _find_contacts(
+        self, rows: np.ndarray, other_rows: np.ndarray
+    ) -> tuple[np.ndarray, Contacts | None]:
+        """Find the contacts of the step; return the rows without them, and their variables."""
+        from sofa_softctl.inverse.rows.contact_rows import ContactRows
+
+        control = self.rows
+        contacts = ContactRows(control.system, self.grasps)
+        if len(contacts.rows) == len(other_rows):
+            other_rows = other_rows[:0]
+        else:
+            other_rows = np.setdiff1d(other_rows, contacts.rows, assume_unique=True)
+        if not len(contacts):
+            return other_rows, None
+        self.step.contacts = contacts
+        return other_rows, contacts.problem(
+            rows[control.a_part], rows[control.e_part], control.factor[0], self.law
         )
+
+    def _limits(self) -> np.ndarray:
+        """Return the limits of options and Data, shape (10, n_a) as `kernels.LIMITS`."""
+        driven = self.driven
+        has_changed = self._have_data_changed() or self._have_options_changed
+        if has_changed or driven.has_changes:
+            if self.motor_speed is not None:
+                rate = np.where(driven.is_change, np.inf, self.motor_speed * self._read_dt())
+                driven.options["displacement_rate"] = rate
+            limits = {**driven.limits(self.rows.factor), "effort_rate": self.effort_rate}
+            for name, limit in limits.items():
+                self._known_limits[ROWS.index(name)] = limit
+            self.keep(_have_options_changed=False)
+        return self._known_limits
 
     @pauses_on_error
     def onAnimateEndEvent(self, event: Any) -> None:
         """Write the effectors' positions and errors."""
         del event
-        outputs.write_effectors(self, self.rows.tip(), self.wanted, self.weighted_axes)
+        tip = self.rows.tip()
+        self.write_output("tip", tip)
+        self.write_output("error", goal_distances(tip, self.wanted, self.weighted_axes))
 
     def hold(self) -> None:
         """Keep the last efforts, in this step and, by the cables' own `value`, in those to come."""
-        if self.solution is not None:
-            self._impose(self.solution.effort)
+        if self.step.status is not None:
+            self._impose(self.step.effort)
             with contextlib.suppress(SceneError):  # rows that are gone need no effort
                 rows, _ = self.rows.row_indices()
-                self.rows.apply(rows, self.solution.effort)
+                self.rows.apply(rows, self.step.effort)
 
     def _impose(self, effort: np.ndarray) -> None:
         """Make the forward solver impose this effort."""

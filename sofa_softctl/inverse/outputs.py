@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.qpcc.problem.modes import Mode
-from sofa_softctl.qpcc.solve.solution import InverseSolution
 from sofa_softctl.scene.control.channels import CONTACTS_MAX
 from sofa_softctl.scene.control.report import Markers
 from sofa_softctl.scene.control.units import ActuatorQuantities
 from sofa_softctl.units import together
 
 if TYPE_CHECKING:
-    from sofa_softctl.inverse.rows.contact_rows import ContactRows
+    from sofa_softctl.inverse.aspects.aspect import ControlStep
 
 RECORDED: dict[str, tuple[str, str]] = {
     "effort": ("force", "Effort of each actuator"),
@@ -88,65 +87,41 @@ def reset_data(outputs: dict[str, Any]) -> None:
             data.value = np.zeros_like(np.asarray(data.value))
 
 
-def write_solution(
-    controller: Any, solution: InverseSolution, before: InverseSolution | None
-) -> None:
-    """Write the numbers of a solution, except for its contacts.
+def write_solution(controller: Any, step: ControlStep) -> None:
+    """Write efforts, displacements and status of a solved step to the Data of its controller."""
+    controller.write_output("effort", step.effort)
+    controller.write_output("displacement", step.displacement)
+    outputs, status = controller.outputs, step.status
+    if status is not None and status is not step.status_before:
+        outputs["status"].value = status.name
+
+
+def write_contacts(controller: Any, step: ControlStep) -> None:
+    """Write the contacts of a solved step, or that there are none, and set their numbers in it.
 
     Args:
         controller: The controller that has the Data.
-        solution: Solution of the step.
-        before: Solution of the step before.
+        step: The step.
     """
-    controller.write_output("effort", solution.effort)
-    controller.write_output("displacement", solution.displacement)
-    outputs = controller.outputs
-    if before is None or before.status is not solution.status:
-        outputs["status"].value = solution.status.name
-    if solution.modes or (before is not None and before.modes):
-        outputs["gap"].value = [solution.gap if solution.modes else 0.0]
-        outputs["pieces"].value = [float(solution.pieces)]
-
-
-def write_contacts(
-    outputs: dict[str, Any], solution: InverseSolution, contacts: ContactRows | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Write the contacts of a step.
-
-    Args:
-        outputs: The Data by name.
-        solution: Solution of the step.
-        contacts: Contacts of the step, or None if there are none.
-
-    Returns:
-        Normal force [force] and slip in the step [length] of each contact, shape (n_c,) each.
-    """
+    solution, contacts, outputs = step.solution, step.contacts, controller.outputs
+    assert solution is not None
+    outputs["gap"].value = [solution.gap if solution.modes else 0.0]
+    outputs["pieces"].value = [float(solution.pieces)]
     if contacts is None:
-        if len(outputs["contact_point"].value):
-            for name in _CONTACT_DATA:
-                outputs[name].value = []
-        return np.empty(0), np.empty(0)
-    normal = contacts.normal_part(solution.contact_force)
-    slide = contacts.tangential_size(solution.contact_gap) * (normal > 0.0)
-    outputs["contact_point"].value = [contact.point for contact in contacts.contacts]
-    outputs["contact_force"].value = contacts.as_vectors(solution.contact_force)
-    outputs["contact_normal"].value = normal
-    outputs["contact_slide"].value = slide
-    outputs["contact_mode"].value = [MODES.index(mode) for mode in solution.modes]
-    return normal, slide
-
-
-def write_effectors(controller: Any, tip: np.ndarray, goal: np.ndarray, counts: np.ndarray) -> None:
-    """Write positions and errors.
-
-    Args:
-        controller: The controller that has the Data.
-        tip: Position of each effector [length], shape (n_e, 3).
-        goal: Goal of each effector [length], shape (n_e, 3).
-        counts: Axes that count, which are those with a weight, shape (n_e, 3).
-    """
-    controller.write_output("tip", tip)
-    controller.write_output("error", np.sqrt((((tip - goal) * counts) ** 2).sum(axis=1)))
+        for name in _CONTACT_DATA:
+            outputs[name].value = []
+        return
+    step.normal = contacts.normal_part(solution.contact_force)
+    step.slide = contacts.tangential_size(solution.contact_gap) * (step.normal > 0.0)
+    values = {
+        "contact_point": np.array([contact.point for contact in contacts.contacts]),
+        "contact_force": contacts.as_vectors(solution.contact_force),
+        "contact_normal": step.normal,
+        "contact_slide": step.slide,
+        "contact_mode": np.array([MODES.index(mode) for mode in solution.modes], dtype=float),
+    }
+    for name, value in values.items():
+        controller.write_output(name, value)
 
 
 def markers(outputs: dict[str, Any]) -> Markers:

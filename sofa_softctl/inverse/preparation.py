@@ -9,7 +9,7 @@ import numpy as np
 
 from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.solve.solve import solve
+from sofa_softctl.qpcc.solve.solve import ACTIVE_SET, solve
 
 _SHORT_SEARCH = SearchOptions("exact", nodes=50)
 """Enough to run all code of the search; solving one of the problems fully takes a second."""
@@ -29,7 +29,8 @@ def prepare(*, contacts: bool) -> None:
     one_cable = InverseProblem(
         W_ea=0.5 * unit, W_aa=unit, delta_e_free=np.array([-2.0]), delta_a_free=np.zeros(1)
     )
-    solve(one_cable, solver="proxqp")
+    for solver in (ACTIVE_SET, "proxqp"):
+        solve(one_cable, solver=solver)
     if contacts:
         import scipy.linalg  # noqa: F401 - eigh of compiled code looks its routines up there
 

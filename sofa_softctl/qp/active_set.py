@@ -28,12 +28,19 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
+from sofa_softctl.qp.problem import QP, QPResult, dense_residual
 
 SOLVED, INFEASIBLE, NOT_BETTER, FAILED = 0, 1, 2, 3
 """Outcome of a QP or a piece: solved; infeasible; no better than the known solution; not
 converged."""
 ROW_TOLERANCE = 1e-10
 """Feasibility tolerance of a scaled row."""
+PIVOT_MIN = 1e-11
+"""Smallest pivot of a Hessian with a unit diagonal that counts as strictly convex."""
+RESIDUAL_MAX = 1e-8
+"""Largest KKT residual of an answer of `solve_active_set` [-]."""
+DEPENDENT_EXCESS_MAX = 1e-9
+"""Rounding tolerance of `solve_strictly_convex` for limits that depend on each other."""
 
 
 class ActiveSet(NamedTuple):
@@ -56,6 +63,60 @@ class ActiveSet(NamedTuple):
     """Multipliers, at least zero but for equations, shape (n,)."""
     number: np.ndarray
     """Number of active limits, shape (1,)."""
+
+
+def solve_active_set(qp: QP, warm: QPResult | None = None) -> QPResult:
+    """Solve a QP; daqp takes over where H is semi-definite or the limits contradict each other."""
+    arrays = (np.array(array, order="C") for array in (qp.H, qp.g, qp.A, qp.lower, qp.upper))
+    outcome, x, y, residual, iterations = solve_strictly_convex(*arrays)
+    if outcome == SOLVED and residual <= RESIDUAL_MAX:
+        return QPResult(x, y, "solved", iterations)
+    from sofa_softctl.qp.solvers.daqp import solve_daqp
+
+    return solve_daqp(qp, warm)
+
+
+@njit(separate=True)
+def solve_strictly_convex(
+    H: np.ndarray, g: np.ndarray, A: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[int, np.ndarray, np.ndarray, float, int]:
+    """Solve a dimensionless QP with a unit diagonal of H; arguments as in `qp.QP`.
+
+    Returns:
+        SOLVED, INFEASIBLE or FAILED, also if H is not positive definite; x within its limits and y
+        as in `QPResult`; the KKT residual [-]; and the number of active limits, plus one.
+    """
+    n, m = len(g), len(A)
+    L, x, y = np.empty((n, n)), np.zeros(n), np.zeros(n + m)
+    if not cholesky(H, L, PIVOT_MIN):
+        return FAILED, x, y, np.inf, 1
+    a = unconstrained_optimum(L, g)
+    outcome = dual_active_set(a, A, lower, upper, DEPENDENT_EXCESS_MAX)
+    for i in range(n):
+        x[i] = min(max(a.x[i], lower[i]), upper[i])
+    for j in range(a.number[0]):
+        y[a.active[j]] = -a.side[j] * a.dual[j]
+    return outcome, x, y, dense_residual(H, g, A, lower, upper, x, y), a.number[0] + 1
+
+
+@njit(inner=True, separate=True, fastmath=True)
+def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
+    """Lower factor of H; False where a pivot is below `floor`."""
+    n = len(H)
+    for j in range(n):
+        for i in range(j, n):
+            value = H[i, j]
+            for l in range(j):
+                value -= L[i, l] * L[j, l]
+            if i == j:
+                if not value > floor:
+                    return False
+                L[j, j] = np.sqrt(value)
+            else:
+                L[i, j] = value / L[j, j]
+        for i in range(j):
+            L[i, j] = 0.0
+    return True
 
 
 @njit(inner=True, separate=True, fastmath=True)

@@ -92,7 +92,7 @@ def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
 
     The second is, for each limit, its violation, or else the smaller of its gap and its multiplier
     (complementarity), or a multiplier of the wrong sign. The sum v + y is meaningful because the QP
-    is dimensionless: see `tracking_qp.build_qp`. NaN and wrong shapes give inf.
+    is dimensionless: see `problem.build_qp`. NaN and wrong shapes give inf.
 
     Args:
         qp: The problem.
@@ -108,7 +108,7 @@ def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
     if x.shape != (n,) or y.shape != qp.lower.shape:
         return math.inf
     if isinstance(qp, QP):
-        return _dense_residual(qp.H, qp.g, qp.A, qp.lower, qp.upper, x, y)
+        return dense_residual(qp.H, qp.g, qp.A, qp.lower, qp.upper, x, y)
     if not math.isfinite(np.vdot(x, x) + np.vdot(y, y)):
         return math.inf
     v = np.concatenate((x, qp.A @ x))
@@ -119,7 +119,7 @@ def kkt_residual(qp: QP | SparseQP, x: np.ndarray, y: np.ndarray) -> float:
 
 
 @njit
-def _dense_residual(
+def dense_residual(
     H: np.ndarray,
     g: np.ndarray,
     A: np.ndarray,

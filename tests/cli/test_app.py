@@ -121,7 +121,7 @@ def test_a_component_is_described_by_any_of_its_names(softctl):
 def test_plugins_are_listed_with_all_that_they_bring(softctl):
     out = softctl("plugins")
     assert re.search(r"built-in\W+controllers\W+bridge, identification, inverse", out)
-    assert re.search(r"\W QP solvers\W+daqp, proxqp", out)
+    assert re.search(r"\W QP solvers\W+active-set, daqp, proxqp", out)
     assert re.search(r"sparse QP solvers\W+osqp, piqp", out)
     assert re.search(r"components\W+AMDOrderingMethod, .* more", out, re.DOTALL)
 

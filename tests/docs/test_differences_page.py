@@ -39,7 +39,6 @@ def test_every_use_of_the_variable_is_in_the_table():
         "position": "`PositionConstraint` with valueType displacement",
         "joint": "`JointActuator.maxAngleVariation`",
         "effectors": "`maxSpeed` of VolumeEffector and CableEffector",
-        "pressure": "`SurfacePressureActuator.maxPressureVariation`",
         "pipeline": "`numberOfContacts` of a collision model",
         "read_state": "`CompareState`",
         "constraint_system": "`endTime` of constraints that a solver enforces",
@@ -49,7 +48,8 @@ def test_every_use_of_the_variable_is_in_the_table():
         "mechanics": "`movements`, `velocities` and `forces` that are fewer than their times",
         "attach": "`AttachProjectiveConstraint` under a direct solver",
         "given_motion": "a node that `LinearVelocityProjectiveConstraint` names twice",
-        "qp_solver": "actuators with a limit and a greatest variation",
+        "inverse_layout": "`SurfacePressureActuator.maxPressureVariation`",
+        "qp_solver": "actuators that move no effector",
         "actuators": "`PositionEquality` with several rows",
         "force_surface": "`ForceSurfaceActuator` with several spheres",
     }

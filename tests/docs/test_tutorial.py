@@ -101,6 +101,12 @@ def test_what_the_page_keeps_of_a_run_is_its_path(recorded):
     assert len(np.unique(names["path"], axis=0)) == 5
 
 
+def test_copies_of_the_page_move_each_by_its_pull(recorded):
+    names, _ = recorded
+    assert names["tips"].shape == (8, 1, 3) and len(np.unique(names["tips"], axis=0)) == 8
+    assert names["counts"] == [20, 20, 0, 20, 20, 0, 20, 20]
+
+
 def test_its_exports_hold_the_record(recorded):
     names, folder = recorded
     with np.load(folder / "trunk.npz") as arrays:

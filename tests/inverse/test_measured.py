@@ -106,9 +106,8 @@ def test_a_model_is_not_forced_back(moved):
     inverse, model, _, _ = moved(measured="@motors.measured", lead=LEAD)
     tightened = inverse.measured
     tightened._data.value = model[-1] - 10.0
-    limits = tightened.limit(
-        {"displacement_min": -np.inf, "displacement_max": np.inf}, model[-1], 0.0
-    )
+    limits = {"displacement_min": np.full(2, -np.inf), "displacement_max": np.full(2, np.inf)}
+    tightened.limit(limits, model[-1], 0.0)
     assert limits["displacement_max"] == pytest.approx(model[-1])
     assert limits["displacement_min"] == pytest.approx(model[-1] - 10.0 - LEAD)
 

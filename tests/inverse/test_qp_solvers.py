@@ -11,7 +11,7 @@ from sofa_softctl.qp.solvers import DENSE, find, register
 from sofa_softctl.testing import check_qp_solver
 from sofa_softctl.testing.known_qps import random_qp
 
-BUILT_IN = ["daqp", "proxqp", "qpsolvers:daqp", "qpsolvers:proxqp"]
+BUILT_IN = ["active-set", "daqp", "proxqp", "qpsolvers:daqp", "qpsolvers:proxqp"]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -73,7 +73,9 @@ def test_a_name_that_is_not_free_is_an_error_that_names_both(name, message):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ProblemError, match="no QP solver 'daqb'. .*Known: daqp, proxqp.*qps"):
+    with pytest.raises(
+        ProblemError, match="no QP solver 'daqb'. .*Known: active-set, daqp, proxqp.*qps"
+    ):
         find("daqb")
 
 

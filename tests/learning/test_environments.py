@@ -1,14 +1,12 @@
 """Environments by name: ids, scene files, and what users mistype."""
 
-import signal
-
 import gymnasium
 import numpy as np
 import pytest
 
 import sofa_softctl.learning  # noqa: F401 - registers
 from sofa_softctl.errors import ParameterError, SceneError, UsageError
-from sofa_softctl.learning.environments.named import _make_several, interface_of, maker_of, task_of
+from sofa_softctl.learning.environments.named import interface_of, maker_of, task_of
 from sofa_softctl.learning.environments.registration import ENVIRONMENTS
 
 
@@ -68,31 +66,6 @@ def test_several_environments_reset_in_the_same_step(tiny):
         for _ in range(10):
             _, _, done, cut, info = vector.step(np.zeros((2, 1), np.float32))
         assert cut.all() and info["_final_obs"].all()
-    finally:
-        vector.close()
-
-
-def handler_of_ctrl_c():
-    """What SIGINT does in this process, as an environment."""
-
-    class Env(gymnasium.Env):
-        observation_space = action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
-
-        def reset(self, seed=None, options=None):
-            ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-            return np.array([ignored], np.float32), {}
-
-    return Env()
-
-
-@pytest.mark.soak
-def test_workers_leave_ctrl_c_to_their_parent():
-    """Gymnasium makes one environment in the parent, too, which must still hear it."""
-    before = signal.getsignal(signal.SIGINT)
-    vector = _make_several(handler_of_ctrl_c, 2, 2)
-    try:
-        assert vector.reset()[0].ravel().tolist() == [1.0, 1.0]
-        assert signal.getsignal(signal.SIGINT) is before
     finally:
         vector.close()
 

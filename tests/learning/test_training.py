@@ -2,6 +2,8 @@
 
 import csv
 import math
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -172,27 +174,7 @@ def test_ctrl_c_in_the_first_iteration_keeps_the_policy_of_an_earlier_training(
     assert out.read_bytes() == before
 
 
-def test_ctrl_c_does_not_wait_for_answers_that_never_come(tiny, monkeypatch):
-    """In a step of environments in processes, some of which have answered."""
-    from sofa_softctl.learning.environments.named import maker_of
-
-    vector = maker_of(str(tiny)).vector(2, 2)
-    adapter = VectorAdapter(vector, seed=0)
-    adapter.reset()
-    vector.step_async(np.zeros((2, 1), np.float32))
-    vector.parent_pipes[0].recv()  # one answer was taken when Ctrl-C came
-
-    def interrupted(actions):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(vector, "step", interrupted)
-    adapter.step_async(np.zeros((2, 1)))
-    with pytest.raises(KeyboardInterrupt):
-        adapter.step_wait()
-    adapter.close()
-    assert not any(process.is_alive() for process in vector.processes)
-
-
+@pytest.mark.processes
 def test_a_killed_worker_is_named(tiny):
     from sofa_softctl.learning.environments.named import interface_of, maker_of
 
@@ -200,12 +182,15 @@ def test_a_killed_worker_is_named(tiny):
     vector = maker.vector(2, 2)
 
     def kill(point):
-        vector.processes[0].kill()
-        vector.processes[0].join()
+        os.kill(vector.copies.call(process_of)[0], signal.SIGKILL)
 
     given = Settings(steps=512, iteration=128, envs=2, minibatch=64)
-    with pytest.raises(WorkerError, match="with an environment was killed"):
+    with pytest.raises(WorkerError, match="copies of the environment was lost.*--resume goes on"):
         train(vector, interface_of(maker), given, progress=kill)
+
+
+def process_of(env):
+    return os.getpid()
 
 
 def test_a_curve_is_a_table(tmp_path):

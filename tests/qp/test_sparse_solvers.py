@@ -99,7 +99,9 @@ def test_an_unknown_solver_is_refused_with_the_known_ones_of_its_kind():
         solve_sparse(random_qp(0), solvers=("daqp",))
     with pytest.raises(ProblemError, match="no sparse QP solver 'qpsolvers:osqp'"):
         find("qpsolvers:osqp", sparse=True)
-    with pytest.raises(ProblemError, match="no QP solver 'piqp'. .*Known: daqp, proxqp, and"):
+    with pytest.raises(
+        ProblemError, match="no QP solver 'piqp'. .*Known: active-set, daqp, proxqp, and"
+    ):
         find("piqp")
 
 

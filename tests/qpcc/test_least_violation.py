@@ -6,10 +6,9 @@ from scipy.optimize import minimize
 
 from sofa_softctl.qp.solvers import find
 from sofa_softctl.qpcc.problem.limits import limits_of
-from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem, build_qp
 from sofa_softctl.qpcc.solve.least_violation import add_tracking, build_violation_qp
 from sofa_softctl.qpcc.solve.solve import solve
-from sofa_softctl.qpcc.solve.tracking_qp import build_qp
 from sofa_softctl.status import Status
 
 INF, NAN = math.inf, math.nan

@@ -152,14 +152,5 @@ def test_huge_but_finite_numbers_are_accepted():
     assert problem(delta_e_free=[1e200]).delta_e_free.tolist() == [1e200]
 
 
-def test_defaults_stay_defaults_when_many_numbers_were_used():
-    """`has` knows a default by its array, which 300 other numbers must not push out of a cache."""
-    p = problem()
-    for number in range(300):
-        problem(effort_max=float(number + 1))
-    assert not any(p.has(name) for name in ("effort_max", "effort_min", "effort_fixed"))
-    assert not problem().has("effort_max")
-
-
 def test_a_number_of_numpy_stands_for_every_row():
     assert problem(effort_max=np.float32(3.0)).effort_max.tolist() == [3.0, 3.0]

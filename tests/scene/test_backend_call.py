@@ -81,3 +81,22 @@ def test_the_backend_of_runs_follows_the_environment(monkeypatch):
     assert backend_of_runs("auto") == backend_of_runs("embedded") == "embedded"
     with pytest.raises(BackendError, match="Unknown backend 'gazebo'; known: auto, embedded, sofa"):
         backend_of_runs("gazebo")
+
+
+class ImportsSofa:
+    """An argument whose module imports Sofa where it is unpickled, as a scene file does."""
+
+    def __reduce__(self):
+        return exec, (
+            "import sofa_softctl.scene.backend.backend as b; b.seen = 'Sofa' in b.sys.modules",
+        )
+
+
+def backend_was_chosen(_):
+    from sofa_softctl.scene.backend import backend
+
+    return backend.seen
+
+
+def test_the_backend_is_chosen_before_arguments_are_unpickled():
+    assert call_on_backend("auto", backend_was_chosen, ImportsSofa())

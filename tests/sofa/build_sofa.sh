@@ -8,7 +8,7 @@
 # goes on. PYTHON is the Python that SofaPython3 is built for: the project's .venv, or $PYTHON.
 # On Debian and Ubuntu it needs:
 #     apt-get install git g++ cmake ninja-build libboost-all-dev libeigen3-dev libtinyxml2-dev \
-#         libmetis-dev libcxxopts-dev nlohmann-json3-dev libqhull-dev libpng-dev zlib1g-dev
+#         libmetis-dev libcxxopts-dev nlohmann-json3-dev libqhull-dev libpng-dev zlib1g-dev libgtest-dev
 set -euo pipefail
 
 if [ $# -ne 1 ]; then
@@ -51,5 +51,6 @@ cmake -S sofa -B build -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_FLAGS_R
 
 # Everything but the Python binding of SoftRobots.Inverse's solver, which asks for OpenGL.
 bindings=$(ninja -C build -t targets all | grep -oE '^Bindings\.[A-Za-z0-9.]+: phony' | cut -d: -f1)
-ninja -C build runSofa Sofa.Component Sofa.GUI.Batch MultiThreading SoftRobots SoftRobots.Inverse $bindings
+ninja -C build runSofa Sofa.Component Sofa.Component.Mapping.MappedMatrix Sofa.GUI.Batch \
+    MultiThreading SoftRobots SoftRobots.Inverse $bindings
 echo "SOFA_ROOT=$here/build"

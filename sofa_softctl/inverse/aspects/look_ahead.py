@@ -207,6 +207,8 @@ class LookAheadRunner(StepAspect):
     @override
     def forget(self) -> None:
         self.candidate, self.active_for, self.committed_for, self.spent = UNCHANGED, 0, 0, 0
+        self.active_candidate = UNCHANGED
+        """Candidate that this step follows."""
         self.choices: list[tuple[float, LookAheadChoice]] = []
         """Time and result of each look-ahead."""
         self.tip: np.ndarray | None = None
@@ -217,8 +219,11 @@ class LookAheadRunner(StepAspect):
     @override
     def begin(self) -> None:
         self.active_for, self.committed_for = self.active_for - 1, self.committed_for - 1
-        if self.options is None:
-            return
+        if self.options is not None:
+            self._choose_if_stalled(self.options)
+        self.active_candidate = self.candidate if self.active_for > 0 else UNCHANGED
+
+    def _choose_if_stalled(self, options: LookAhead) -> None:
         gained = self._error_decrease()
         if self.controller.solution is not None:
             self.tip = self.controller.outputs["tip"].value.copy()
@@ -226,10 +231,10 @@ class LookAheadRunner(StepAspect):
             return
         from sofa_softctl.scene.copies.rollout import copy_of
 
-        steps_left = self.options.budget - self.spent
+        steps_left = options.budget - self.spent
         try:
             self.copy = self.copy or copy_of(self.controller.root)
-            choice = choose(self.options, self.rollouts(self.copy), steps_left)
+            choice = choose(options, self.rollouts(self.copy), steps_left)
         except SceneError as error:
             self.options = None
             Sofa.msg_warning(self.controller, f"No look-ahead: {error}.")
@@ -284,11 +289,6 @@ class LookAheadRunner(StepAspect):
         horizon = self.options.horizon if self.options is not None else steps
         self.candidate, self.committed_for = candidate, steps
         self.active_for = min(steps, max(1, round(candidate.steps * horizon)))
-
-    @property
-    def active_candidate(self) -> Candidate:
-        """Candidate that this step follows."""
-        return self.candidate if self.active_for > 0 else UNCHANGED
 
     def _error_decrease(self) -> float:
         """Return the decrease of the error in the last step [length]."""

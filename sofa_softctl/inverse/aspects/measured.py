@@ -10,7 +10,7 @@ import Sofa
 from typing_extensions import override
 
 from sofa_softctl.errors import SceneError
-from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.scene.control import options
 from sofa_softctl.scene.graph.nodes import devices_stay_closed
 
@@ -62,24 +62,22 @@ class MeasuredDisplacements(StepAspect):
         self._has_value, self._had_value, self.held, self.missing = (a.copy() for a in snapshot)
 
     @override
-    def limit(self, limits: dict[str, Any], displaced: Any, time: float) -> dict[str, Any]:
+    def limit(self, limits: dict[str, np.ndarray], displaced: np.ndarray, time: float) -> None:
         del time
         if devices_stay_closed(self.controller.root):  # of a copy nothing is measured
-            return limits
+            return
         measured = self._read()
         is_measured = np.isfinite(measured)
         self._warn(is_measured)
         low = np.where(is_measured, np.minimum(measured - self.lead, displaced), -np.inf)
         high = np.where(is_measured, np.maximum(measured + self.lead, displaced), np.inf)
         self._measured = measured
-        return limits | {
-            "displacement_min": np.maximum(limits["displacement_min"], low),
-            "displacement_max": np.minimum(limits["displacement_max"], high),
-        }
+        limits["displacement_min"][:] = np.maximum(limits["displacement_min"], low)
+        limits["displacement_max"][:] = np.minimum(limits["displacement_max"], high)
 
     @override
-    def update(self, step: SolvedStep) -> Iterable[str]:
-        distance = np.abs(step.solution.displacement - self._measured)
+    def update(self, step: ControlStep) -> Iterable[str]:
+        distance = np.abs(step.displacement - self._measured)
         self.held += distance >= self.lead * (1.0 - 1e-6)  # at the limit, rounding aside
         return ()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.scene.control.contacts import is_inside
 
@@ -23,7 +23,7 @@ class GraspedObjects(StepAspect):
         self.grasps = grasps
 
     @override
-    def update(self, step: SolvedStep) -> Iterator[str]:
+    def update(self, step: ControlStep) -> Iterator[str]:
         for grasp in self.grasps:
             rows = (
                 np.empty(0, dtype=int) if step.contacts is None else step.contacts.on_object(grasp)
@@ -94,14 +94,18 @@ class LostObjects(StepAspect):
         """Paths of the bodies that can be lost."""
 
     @override
-    def update(self, step: SolvedStep) -> Iterator[str]:
+    def update(self, step: ControlStep) -> Iterable[str]:
+        if step.contacts is None and not self._touched:
+            return ()
         contacts = [] if step.contacts is None else step.contacts.contacts
-        for name in self.look(step.end, step.problem, [contact.bodies for contact in contacts]):
-            yield (
-                f"{name}: nothing touches it from t = {step.end:.4g} on, and until something does "
-                "no actuator moves it. Was it dropped, or pushed away? Set `let_go` of its Grasp "
-                "before it is thrown on purpose."
-            )
+        problem = step.problem
+        assert problem is not None
+        return [
+            f"{name}: nothing touches it from t = {step.end:.4g} on, and until something does no "
+            "actuator moves it. Was it dropped, or pushed away? Set `let_go` of its Grasp before "
+            "it is thrown on purpose."
+            for name in self.look(step.end, problem, [contact.bodies for contact in contacts])
+        ]
 
     @override
     def warnings(self) -> Iterator[str]:
@@ -122,8 +126,6 @@ class LostObjects(StepAspect):
         Returns:
             Bodies that are lost for the first time.
         """
-        if problem.contacts is None and not self._touched:
-            return []
         is_moved, is_touched = self._by_actuators(problem), self._by_contacts(problem)
         pairs = set(touching)
         newly_lost = []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 
 _UNLIMITED = {
     "displacement_min": -np.inf,
@@ -42,6 +42,7 @@ class Slack(StepAspect):
     def forget(self) -> None:
         self.until = np.full(len(self.names), -np.inf)
         """Time at which each cable is taut again [time], shape (n_a,)."""
+        self._last_until = -np.inf  # the largest of these
 
     @override
     def snapshot(self) -> Any:
@@ -50,29 +51,26 @@ class Slack(StepAspect):
     @override
     def restore(self, snapshot: Any) -> None:
         self.until = snapshot.copy()
+        self._last_until = float(self.until.max())
 
     @override
-    def limit(self, limits: dict[str, Any], displaced: Any, time: float) -> dict[str, Any]:
+    def limit(self, limits: dict[str, np.ndarray], displaced: np.ndarray, time: float) -> None:
         del displaced
-        is_slack = self.until > time
-        if not is_slack.any():
-            return limits
-        relaxed = dict(limits)
-        for name, unlimited in _UNLIMITED.items():
-            relaxed[name] = np.where(is_slack, unlimited, limits[name])
-        return relaxed
+        if self._last_until > time:
+            for name, unlimited in _UNLIMITED.items():
+                limits[name][self.until > time] = unlimited
 
     @override
-    def update(self, step: SolvedStep) -> Iterator[str]:
-        if not step.solution.relaxed:
-            return
-        displaced = 0.0 if step.previous is None else step.previous.displacement
-        names = self.loosen(step.limits, step.solution.displacement, displaced, step.start)
-        if names:
-            yield (
-                f"{', '.join(names)}: slack, the motion was faster than the motor or exceeded the "
-                "actuator's stroke; its displacement limits rest until the motor has caught up."
-            )
+    def update(self, step: ControlStep) -> Iterable[str]:
+        if not step.relaxed:
+            return ()
+        names = self.loosen(step.limits, step.displacement, step.displacement_before, step.start)
+        if not names:
+            return ()
+        return (
+            f"{', '.join(names)}: slack, the motion was faster than the motor or exceeded the "
+            "actuator's stroke; its displacement limits rest until the motor has caught up.",
+        )
 
     def loosen(
         self, limits: dict[str, Any], displacement: np.ndarray, displaced: Any, time: float
@@ -96,4 +94,5 @@ class Slack(StepAspect):
         if exceeds.any():
             until = time + np.where(exceeds, excess, 0.0) / self.motor_speed
             self.until = np.where(exceeds, np.maximum(self.until, until), self.until)
+            self._last_until = float(self.until.max())
         return [self.names[int(i)] for i in np.flatnonzero((self.until > time) & ~was_slack)]

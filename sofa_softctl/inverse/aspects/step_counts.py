@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from typing_extensions import override
 
-from sofa_softctl.inverse.aspects.aspect import SolvedStep, StepAspect
+from sofa_softctl.inverse.aspects.aspect import ControlStep, StepAspect
 from sofa_softctl.status import Status
 
 
@@ -29,20 +29,25 @@ class StepCounts(StepAspect):
         """Message of the last step that another QP solver solved."""
 
     @override
-    def update(self, step: SolvedStep) -> Iterator[str]:
-        solution, status = step.solution, step.solution.status
-        is_new = step.previous is None or step.previous.status is not status
-        if is_new and status is not Status.SOLVED:
-            relaxed = "; ".join(solution.relaxed)
-            parts = (status.value, relaxed and f"{relaxed}.", solution.message)
-            yield " ".join(filter(None, parts))
+    def update(self, step: ControlStep) -> Iterable[str]:
+        status = step.status
+        assert status is not None
+        self.statuses[status] += 1
+        for limit in step.active:
+            self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
+        if status is Status.SOLVED and not step.modes:
+            return ()
+        solution = step.solution
+        assert solution is not None
+        if step.modes:
+            self.searches.append((solution.gap, solution.converged or solution.goes_on))
         if status is Status.FALLBACK:
             self.fallback = solution.message
-        self.statuses[status] += 1
-        for limit in solution.active:
-            self.limits_met[limit] = self.limits_met.get(limit, 0) + 1
-        if solution.modes:
-            self.searches.append((solution.gap, solution.converged or solution.goes_on))
+        if status in (Status.SOLVED, step.status_before):
+            return ()
+        relaxed = "; ".join(solution.relaxed)
+        parts = (status.value, relaxed and f"{relaxed}.", solution.message)
+        return (" ".join(filter(None, parts)),)
 
     @override
     def snapshot(self) -> Any:

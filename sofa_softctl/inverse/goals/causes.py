@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.inverse.goals.function import CHECKS, far_goal
-from sofa_softctl.qpcc.problem.limits import ReachedLimit, limits_of, reached_limits
+from sofa_softctl.qpcc.problem.kernels import reached_ends
+from sofa_softctl.qpcc.problem.limits import ReachedLimit, reached_limits
 from sofa_softctl.qpcc.problem.modes import SearchOptions
-from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem, build_qp
 from sofa_softctl.qpcc.solve.solve import solve
-from sofa_softctl.qpcc.solve.tracking_qp import build_qp
 from sofa_softctl.scene.graph.nodes import body_of, body_size
 from sofa_softctl.scene.plausibility.bodies import point
 from sofa_softctl.scene.plausibility.holding import fixed_nodes
@@ -194,12 +194,10 @@ def _reached_limits(
     problem: InverseProblem, effort: np.ndarray, displacement: np.ndarray
 ) -> tuple[ReachedLimit, ...]:
     built = build_qp(problem)
-    margins = {
-        "effort": SETTINGS.limit_tolerance * built.effort_scale,
-        "displacement": SETTINGS.limit_tolerance * built.displacement_scale,
-    }
-    values = {"effort": effort, "displacement": displacement}
-    return tuple(reached_limits(problem.names, limits_of(problem), values, margins))
+    margins = (SETTINGS.limit_tolerance * built.effort_scale,
+               SETTINGS.limit_tolerance * built.displacement_scale)  # fmt: skip
+    reached = reached_ends(problem.arrays[-1], effort.copy(), displacement.copy(), *margins)
+    return tuple(reached_limits(problem.names, reached))
 
 
 def _binding_limits(

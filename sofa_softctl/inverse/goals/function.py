@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from sofa_softctl.base.jit import njit
 from sofa_softctl.errors import SceneError
 from sofa_softctl.inverse.aspects.aspect import StepAspect
 from sofa_softctl.scene.control import options
+from sofa_softctl.scene.control.access import writer
 from sofa_softctl.scene.control.options import as_floats, format_value
 from sofa_softctl.scene.graph.nodes import body_size
 from sofa_softctl.scene.plausibility.bodies import carried_goal, point
@@ -31,27 +33,29 @@ def has_state(goal: Any) -> bool:
     return hasattr(goal, "snapshot") and hasattr(goal, "restore")
 
 
-def goals_at(goal: Callable[[float], Any], time: float, effectors: int, owner: str) -> np.ndarray:
+def goals_at(goal: Callable[[float], Any], time: float, effectors: int, owner: Any) -> np.ndarray:
     """Return the goal of each effector at a time [length], shape (n_e, 3).
 
     Args:
         goal: Function of time.
         time: Time at which the goal is evaluated [time].
         effectors: Number of effectors, n_e.
-        owner: Path of the controller, for the message.
+        owner: The controller, for the message.
 
     Raises:
         SceneError: The goal is not finite, or of another shape.
     """
     value = goal(time)
-    numbers = as_floats(value)
-    if numbers is not None:
-        goals = np.atleast_2d(numbers)
-        if goals.shape == (effectors, 3) and np.isfinite(goals).all():
-            return goals
+    is_array = type(value) is np.ndarray and value.dtype.kind in "iuf"
+    numbers = value.astype(float, order="C") if is_array else as_floats(value)
+    if numbers is not None and np.isfinite(numbers).all():
+        if numbers.shape == (3,) and effectors == 1:
+            return numbers[None]
+        if numbers.shape == (effectors, 3):
+            return numbers
     raise SceneError(
-        f"The goal of {owner} at t = {time:.6g} must be finite, with shape {(effectors, 3)}; got "
-        f"{format_value(value)}."
+        f"The goal of {owner.getPathName()} at t = {time:.6g} must be finite, with shape "
+        f"{(effectors, 3)}; got {format_value(value)}."
     )
 
 
@@ -115,21 +119,23 @@ class Goals(StepAspect):
             SceneError: The goal is neither points, nor a function of time, nor a Data.
         """
         self.function: Any = checked_goal(self._controller, goal, self._count)
+        is_fixed = not (callable(goal) or options.is_data(goal) or options.is_data_path(goal))
+        self._fixed: np.ndarray | None = self.function(0.0) if is_fixed else None
         self._points: np.ndarray | None = None  # set by a script
         self._cache: tuple[float, Any] = (math.nan, None)  # time and goals
 
     @override
     def begin(self) -> None:
         """Adopt the goals that a script has set in the Data since the last step."""
-        data = self._data
-        if data.getCounter() != self._seen:
-            self._points = fixed_goal(self._controller, data, self._count)
+        if self._data.getCounter() != self._seen:
+            self._points = fixed_goal(self._controller, self._data, self._count)
             self._cache = (math.nan, None)
             self.ignore_changes()
 
     def ignore_changes(self) -> None:
         """Count the changes of the Data so far as known: no script made them."""
-        self._seen = self._data.getCounter()
+        self._data = self._controller.outputs["goal"]
+        self._write, self._seen = writer(self._data), self._data.getCounter()
 
     def at(self, time: float) -> np.ndarray:
         """Return the goal of each effector at a time [length], shape (n_e, 3).
@@ -137,20 +143,16 @@ class Goals(StepAspect):
         The function is called once for each time: it may read from a device.
         """
         if time != self._cache[0]:
-            goal = self._points
+            goal = self._fixed if self._points is None else self._points
             if goal is None:
-                goal = goals_at(self.function, time, self._count, self._controller.getPathName())
+                goal = goals_at(self.function, time, self._count, self._controller)
             self._cache = (time, goal)
         return self._cache[1]
 
     def show(self, goal: np.ndarray) -> None:
         """Write the goals of a step to the Data."""
-        self._controller.write_output("goal", goal)
-        self.ignore_changes()
-
-    @property
-    def _data(self) -> Any:
-        return self._controller.outputs["goal"]
+        self._write(goal)
+        self._seen = self._data.getCounter()
 
     @override
     def forget(self) -> None:
@@ -170,6 +172,7 @@ class Goals(StepAspect):
         self.ignore_changes()
 
 
+@njit
 def limit_distance(
     tip: np.ndarray, offset: np.ndarray, distance_max: float, counts: np.ndarray
 ) -> np.ndarray:
@@ -182,10 +185,32 @@ def limit_distance(
             [length].
         counts: Axes that count, which are those with a weight, shape (n_e, 3).
     """
-    if distance_max == math.inf:
-        return tip + offset
-    distance = np.linalg.norm(offset * counts, axis=1, keepdims=True)
-    return tip + offset * np.minimum(1.0, distance_max / np.maximum(distance, 1e-300))
+    target = np.empty(tip.shape)
+    for i in range(len(tip)):
+        factor = 1.0
+        if distance_max < np.inf:
+            square = 0.0
+            for axis in range(3):
+                square += (offset[i, axis] * counts[i, axis]) ** 2
+            factor = min(1.0, distance_max / max(np.sqrt(square), 1e-300))
+        for axis in range(3):
+            target[i, axis] = tip[i, axis] + offset[i, axis] * factor
+    return target
+
+
+@njit
+def goal_distances(tip: np.ndarray, goal: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the distance of each effector to its goal along the axes that count, shape (n_e,).
+
+    Arguments as of `limit_distance`; `goal`: Goal of each effector [length], shape (n_e, 3).
+    """
+    distances = np.empty(len(tip))
+    for i in range(len(tip)):
+        square = 0.0
+        for axis in range(3):
+            square += ((tip[i, axis] - goal[i, axis]) * counts[i, axis]) ** 2
+        distances[i] = np.sqrt(square)
+    return distances
 
 
 @dataclass(frozen=True)

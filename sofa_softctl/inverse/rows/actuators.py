@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.control.access import watch
 from sofa_softctl.scene.control.units import quantities_of
 from sofa_softctl.scene.graph.nodes import path_of
 
@@ -83,8 +84,10 @@ class Actuators:
         a number or shape (n_a,) each."""
         self.is_change = np.array([kind is None for kind in self.kinds])
         """True for efforts that are changes in one step, as of a Young's modulus, shape (n_a,)."""
+        self.has_changes = bool(self.is_change.any())
         self._values = [None if kind is None else c.findData("value") for c, kind in self._pairs()]
         self._initial = [() if data is None else tuple(data.value) for data in self._values]
+        self._were_set = watch([data for data in self._values if data is not None])
         self._last = self._initial
         self._step = -1.0
         self._reported: list[Any] = []
@@ -92,6 +95,9 @@ class Actuators:
             name: [_data(component, getattr(kind, name, "")) for component, kind in self._pairs()]
             for name in LIMITS
         }
+        own_limits = (data for pairs in self._data.values() for _, data in pairs)
+        self.own_limits = [data for data in own_limits if data is not None]
+        """Data of the components that limit them."""
 
     def newly_set(self, step: float) -> list[Any]:
         """Return components whose value somebody else has set, the first time it happens.
@@ -99,15 +105,18 @@ class Actuators:
         Args:
             step: Number of the step, as time by dt: a snapshot that returns sets values, too.
         """
+        is_next, self._step = abs(step - self._step - 1.0) < 0.01, step
+        if not self._were_set():
+            return []
         values = [() if data is None else tuple(data.value) for data in self._values]
         new = []
-        if values != self._last and abs(step - self._step - 1.0) < 0.01:
+        if values != self._last and is_next:
             new = [
                 component
                 for component, value, last in zip(self.components, values, self._last, strict=False)
                 if value != last and component not in self._reported
             ]
-        self._last, self._step = values, step
+        self._last = values
         self._reported += new
         return new
 
@@ -133,7 +142,7 @@ class Actuators:
             if isinstance(limit, np.ndarray):
                 tighter = np.maximum if name.endswith("_min") else np.minimum
                 limits[name] = tighter(limits[name], limit)
-        if self.is_change.any():
+        if self.has_changes:
             self._add_changes(limits, factor)
         return limits
 
@@ -165,7 +174,7 @@ class Actuators:
 
     def held_effort(self, effort: np.ndarray) -> np.ndarray:
         """Return the efforts to hold, shape (n_a,): changes become zero."""
-        return np.asarray(np.where(self.is_change, 0.0, effort))
+        return np.where(self.is_change, 0.0, effort) if self.has_changes else effort
 
     def impose(self, multiplier: np.ndarray) -> None:
         """Set the multipliers that the forward solver imposes, shape (n_a,)."""

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from sofa_softctl.base.jit import njit
 from sofa_softctl.inverse.rows.grasp import Grasp
 from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
 from sofa_softctl.scene.control.contacts import Contact, contacts_of
@@ -79,22 +80,10 @@ class ContactRows:
         """Set the forces that the correction applies on the rows."""
         self.system.set_effort(self.rows, force, np.full(len(self.rows), factor))
 
-    def frames(self) -> np.ndarray:
-        """Direction of each row in space, shape (n_r, 3): normal, and SOFA's tangents."""
-        directions = np.empty((len(self.rows), 3))
-        normals = np.array([contact.normal for contact in self.contacts]).reshape(-1, 3)
-        directions[self.starts[:-1]] = normals
-        has_friction = np.diff(self.starts) == 3
-        n, first = normals[has_friction], self.starts[:-1][has_friction]
-        second = np.cross(n, n[:, [2, 0, 1]])
-        second /= np.sqrt((second * second).sum(axis=1, keepdims=True))
-        directions[first + 1], directions[first + 2] = -np.cross(n, second), second
-        return directions
-
     def as_vectors(self, values: np.ndarray) -> np.ndarray:
         """Return values of the rows, such as forces, as a vector per contact, shape (n_c, 3)."""
-        vectors = self.frames() * values[:, None]
-        return np.add.reduceat(vectors, self.starts[:-1]) if len(self) else np.empty((0, 3))
+        normals = np.array([contact.normal for contact in self.contacts]).reshape(-1, 3)
+        return sum_rows(normals, self.starts, values)
 
     def normal_part(self, values: np.ndarray) -> np.ndarray:
         """Values of the normal rows, shape (n_c,)."""
@@ -106,6 +95,30 @@ class ContactRows:
             return np.empty(0)
         squares = np.add.reduceat(values**2, self.starts[:-1])
         return np.sqrt(np.maximum(squares - self.normal_part(values) ** 2, 0.0))
+
+
+@njit
+def sum_rows(normals: np.ndarray, starts: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the values of each contact's rows along its normal and SOFA's tangents, (n_c, 3).
+
+    Args:
+        normals: Normal of each contact, shape (n_c, 3).
+        starts: First row of each contact, and the number of rows, shape (n_c + 1,).
+        values: Values of the rows, shape (n_r,).
+    """
+    vectors = np.empty(normals.shape)
+    for c in range(len(normals)):
+        n, k = normals[c], starts[c]
+        vectors[c] = values[k] * n
+        if starts[c + 1] - k == 3:
+            tangent = np.array([n[1] * n[1] - n[2] * n[0], n[2] * n[2] - n[0] * n[1],
+                                n[0] * n[0] - n[1] * n[2]])  # fmt: skip
+            tangent /= np.sqrt((tangent * tangent).sum())
+            for i in range(3):
+                j, l = (i + 1) % 3, (i + 2) % 3
+                first = n[l] * tangent[j] - n[j] * tangent[l]
+                vectors[c, i] += values[k + 1] * first + values[k + 2] * tangent[i]
+    return vectors
 
 
 def _join_rows(rows: list[np.ndarray]) -> np.ndarray:

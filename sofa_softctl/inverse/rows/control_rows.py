@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import Sofa
 
+from sofa_softctl.base.jit import njit
 from sofa_softctl.inverse.rows.actuators import Actuators
+from sofa_softctl.scene.control.access import reader
 from sofa_softctl.scene.control.system import ComplianceSystem
 
 PARALLEL_MIN = 0.999
@@ -28,7 +30,7 @@ class ControlRows:
     """
 
     def __init__(self, root: Any, driven: Actuators, effectors: Sequence[Sequence[Any]]) -> None:
-        self._root, self._driven = root, driven
+        self._driven = driven
         self.system = ComplianceSystem(root)
         self.factor = np.array([self.system.effort_factor(c) for c in driven.components])
         """Multiplier of one unit of effort of each actuator, shape (n_a,)."""
@@ -36,53 +38,51 @@ class ControlRows:
         """Slices of the actuators' and of the effectors' rows."""
         self.states = [rows[0].getContext().getMechanicalState() for rows in effectors]
         """State of each effector."""
-        self._nodes = [int(rows[0].indices.value[0]) for rows in effectors]
-        self._position = [state.findData("position") for state in self.states]
-        self._free = [state.findData("free_position") for state in self.states]
+        nodes = [int(rows[0].indices.value[0]) for rows in effectors]
+        self._position, self._free = (
+            [(reader(s.findData(name)), k) for s, k in zip(self.states, nodes, strict=True)]
+            for name in ("position", "free_position")
+        )
         self._compared = False
         self._owned = self.system.rows_of([*driven.components, *itertools.chain(*effectors)])
 
     def row_indices(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of actuators and effectors in this step, and all other rows."""
-        for component in self._driven.newly_set(self._root.time.value / self._root.dt.value):
+        return self._owned.row_indices()
+
+    def warn_of_set_values(self, step: float) -> None:
+        """Warn of values that somebody else has set, see `Actuators.newly_set`."""
+        for component in self._driven.newly_set(step):
             Sofa.msg_warning(
                 component,
                 f"'value' of {component.getPathName()} was set, but the InverseController that "
                 "drives it computes its effort: what is set has no effect. Leave it out of "
                 "'actuators', or do not set it.",
             )
-        return self._owned.row_indices()
 
     def tip(self) -> np.ndarray:
         """Position of each effector [length], shape (n_e, 3)."""
-        return self._positions_of(self._position)
+        return self._read_points(self._position)
 
     def mechanics(
         self, rows: np.ndarray, other_rows: np.ndarray, target: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Return compliance and free motion of this step, by the names of InverseProblem.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return W_ea, W_aa, delta_e_free and delta_a_free of this step, see `InverseProblem`.
 
         Args:
             rows: Rows of actuators and effectors.
             other_rows: Rows of constraints whose forces are taken as the forward solver finds them.
             target: Position of each effector at the end of the step [length], shape (n_e, 3).
         """
-        W = self.system.compliance(rows, rows[self.a_part], self.factor)
+        solver, free = self.system.solver, self._read_points(self._free)
+        W, delta_free, lam = solver.W(), solver.dfree(), solver.lambda_force()
+        mechanics = gather_mechanics(
+            np.ascontiguousarray(W), delta_free, lam, rows, other_rows, self.factor, free, target
+        )
         if not self._compared:
             self._compared = True
-            self._warn_of_pairs(W[self.a_part])
-        delta_free = self.system.delta_free(rows)
-        # Trap: SOFA's effector rows count from the node's position at init(), not from where the
-        # scene starts it; their dfree carries that offset. Take the free positions instead.
-        delta_free[self.e_part] = (self._positions_of(self._free) - target).ravel()
-        if len(other_rows):
-            delta_free = delta_free + self.system.delta_by_others(rows, other_rows)
-        return {
-            "W_ea": W[self.e_part],
-            "W_aa": W[self.a_part],
-            "delta_e_free": delta_free[self.e_part],
-            "delta_a_free": delta_free[self.a_part],
-        }
+            self._warn_of_pairs(mechanics[1])
+        return mechanics
 
     def _warn_of_pairs(self, W: np.ndarray) -> None:
         """Warn of actuators without an effect, or with the same one, by W, shape (n_a, n_a)."""
@@ -118,5 +118,52 @@ class ControlRows:
         """Set the efforts that the correction of this step applies, shape (n_a,)."""
         self.system.set_effort(rows[self.a_part], effort, self.factor)
 
-    def _positions_of(self, positions: Sequence[Any]) -> np.ndarray:
-        return np.array([data.value[k] for data, k in zip(positions, self._nodes, strict=True)])
+    @staticmethod
+    def _read_points(positions: Sequence[tuple[Callable[[], Any], int]]) -> np.ndarray:
+        points = np.empty((len(positions), 3))
+        for i, (read, node) in enumerate(positions):
+            points[i] = read()[node]
+        return points
+
+
+@njit
+def gather_mechanics(
+    W: np.ndarray,
+    delta_free: np.ndarray,
+    lam: np.ndarray,
+    rows: np.ndarray,
+    other_rows: np.ndarray,
+    factor: np.ndarray,
+    free: np.ndarray,
+    target: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return W_ea, W_aa, delta_e_free and delta_a_free of the controlled rows.
+
+    SOFA's effector rows count from the node's position at init(), not from where the scene starts
+    it; their delta_free carries that offset. So it is taken from the free positions.
+
+    Args:
+        W, delta_free, lam: Constraint system of the step, n rows.
+        rows: Rows of n_a actuators and 3 n_e effectors.
+        other_rows: Rows whose multipliers are taken as they are.
+        factor: Multiplier of one unit of effort of each actuator, shape (n_a,).
+        free, target: Free position and target of each effector [length], shape (n_e, 3).
+    """
+    n_a, n_e = len(factor), target.size
+    W_ea, W_aa = np.empty((n_e, n_a)), np.empty((n_a, n_a))
+    delta_e, delta_a = np.empty(n_e), np.empty(n_a)
+    for k in range(n_a + n_e):
+        r = rows[k]
+        by_others = 0.0
+        for other in other_rows:
+            by_others += W[r, other] * lam[other]
+        if k < n_a:
+            delta_a[k] = delta_free[r] + by_others
+            for j in range(n_a):
+                W_aa[k, j] = W[r, rows[j]] * factor[j]
+        else:
+            e = k - n_a
+            delta_e[e] = free[e // 3, e % 3] - target[e // 3, e % 3] + by_others
+            for j in range(n_a):
+                W_ea[e, j] = W[r, rows[j]] * factor[j]
+    return W_ea, W_aa, delta_e, delta_a

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from multiprocessing import parent_process
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError, UsageError
+from sofa_softctl.learning.environments.vector import CopiesVectorEnv, VectorEnv
 from sofa_softctl.learning.surrogates.line_task import LineTask
 from sofa_softctl.learning.surrogates.surrogate_env import SurrogateEnv, SurrogateVectorEnv
 from sofa_softctl.learning.task.quantities import Interface, Quantities
@@ -23,7 +22,6 @@ from sofa_softctl.learning.task.task import Task
 from sofa_softctl.scene.session.loader import arguments_of, load_scene
 from sofa_softctl.surrogate.scene.scene_task import read_surrogate
 
-VectorEnv = gymnasium.vector.VectorEnv
 SAME_STEP = gymnasium.vector.AutoresetMode.SAME_STEP
 NEXT_STEP = gymnasium.vector.AutoresetMode.NEXT_STEP
 
@@ -90,7 +88,7 @@ class SceneMaker:
         """Make several environments: surrogates in one object, scenes in workers, if any."""
         if self.surrogate:
             return SurrogateVectorEnv(self.line_task, count, autoreset_mode=mode)
-        return _make_several(self.make_env, count, workers, mode)
+        return CopiesVectorEnv(self.make_env, count, workers, autoreset_mode=mode)
 
     @property
     def _task(self) -> Task:
@@ -145,7 +143,7 @@ class GymMaker:
     def vector(self, count: int, workers: int) -> VectorEnv:
         """Make several environments: in one object if possible, otherwise as scenes."""
         if not self.is_vectorized:
-            return _make_several(self.make_env, count, workers)
+            return CopiesVectorEnv(self.make_env, count, workers)
         return gymnasium.make_vec(
             self.spec(),
             num_envs=count,
@@ -293,25 +291,3 @@ def _of_box(name: str, env: Any, side: str) -> Quantities:
         )
     names = tuple(f"{side} {i}" for i in range(shape[0]))
     return Quantities(names, ("",) * shape[0], space.low, space.high)
-
-
-def _make_several(
-    make: Callable[..., Any],
-    count: int,
-    workers: int,
-    mode: gymnasium.vector.AutoresetMode = SAME_STEP,
-) -> VectorEnv:
-    if workers:
-        functions = [partial(_make_in_worker, make)] * count
-        return gymnasium.vector.AsyncVectorEnv(functions, context="spawn", autoreset_mode=mode)
-    return gymnasium.vector.SyncVectorEnv([make] * count, autoreset_mode=mode)
-
-
-def _make_in_worker(make: Callable[..., Any]) -> Any:
-    """Make an environment in a separate process, which leaves Ctrl-C to its parent.
-
-    Gymnasium makes one in the parent, too, to find the spaces.
-    """
-    if parent_process() is not None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return make()

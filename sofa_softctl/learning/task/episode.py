@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.learning.task.quantities import data_at
+from sofa_softctl.scene.graph.nodes import data_at
 
 
 class Episode:

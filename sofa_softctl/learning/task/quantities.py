@@ -10,40 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.suggestions import did_you_mean
-from sofa_softctl.errors import SceneError, SoftctlError
-from sofa_softctl.scene.graph.nodes import nodes_of
-
-
-def component_at(root: Any, path: str) -> Any:
-    """Return the component at a path such as '/trunk/long_up/cable'.
-
-    Raises:
-        SceneError: The component is missing.
-    """
-    paths = {}
-    for node in nodes_of(root):
-        for component in node.objects:
-            paths[component.getPathName()] = component
-    if path not in paths:
-        raise SceneError(
-            f"There is no component '{path}'.{did_you_mean(path, paths)} Paths begin with '/', "
-            "such as '/trunk/tip/dofs'."
-        )
-    return paths[path]
-
-
-def data_at(root: Any, path: str) -> Any:
-    """Return the Data at a path such as '/trunk/tip/dofs.position'.
-
-    Raises:
-        SceneError: The component or the Data is missing.
-    """
-    owner, _, name = path.rpartition(".")
-    data = component_at(root, owner or path).findData(name)
-    if data is None:
-        raise SceneError(f"'{owner}' has no Data '{name}'.")
-    return data
+from sofa_softctl.errors import SoftctlError
 
 
 @dataclass(frozen=True, eq=False)

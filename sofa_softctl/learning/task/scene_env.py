@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.processes import interrupted_after
 from sofa_softctl.errors import DivergedError, ParameterError, SceneError, SimulationError
 from sofa_softctl.learning.task.action import Action, Actuation
 from sofa_softctl.learning.task.episode import Episode
@@ -206,7 +207,8 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         info: dict[str, Any] = {"clipped": self._clipped}
         begun = episode.decisions
         try:
-            with np.errstate(over="ignore", invalid="ignore"):  # divergence is reported below
+            # Divergence is reported below.
+            with interrupted_after(), np.errstate(over="ignore", invalid="ignore"):
                 for _ in range(limits.hold):
                     self.actuation.advance()
                     session.step()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -41,7 +40,6 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
         self.vector, self._seed = vector, seed
         self._returns = np.zeros(vector.num_envs)
         self._lengths = np.zeros(vector.num_envs, int)
-        self._broken = False
         self.episodes: list[EndedEpisode] = []
         """Episodes that ended since they were last counted."""
         super().__init__(
@@ -51,7 +49,7 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
     def reset(self) -> np.ndarray:
         """Reset all environments and return observations; the seed is used once."""
         seed, self._seed = self._seed, None  # type: ignore[assignment]
-        observation, _ = self._alive(self.vector.reset, seed=seed)
+        observation, _ = self.vector.reset(seed=seed)
         self._returns[:], self._lengths[:] = 0.0, 0
         return np.asarray(observation)
 
@@ -61,9 +59,10 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Return observations, rewards, ends and infos."""
-        observation, rewards, terminated, truncated, info = self._alive(
-            self.vector.step, self._actions
-        )
+        try:
+            observation, rewards, terminated, truncated, info = self.vector.step(self._actions)
+        except WorkerError as error:
+            raise WorkerError(f"{error} The last checkpoint is kept: --resume goes on.") from error
         self._returns += rewards
         self._lengths += 1
         ended = terminated | truncated
@@ -86,22 +85,7 @@ class VectorAdapter(VecEnv):  # type: ignore[misc]
 
     def close(self) -> None:
         """Close the environments, and end their remaining processes."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that answers are still to come
-            self.vector.close(**({"terminate": True} if self._broken else {}))
-
-    def _alive(self, call: Any, *args: Any, **options: Any) -> Any:
-        try:
-            return call(*args, **options)
-        except (BrokenPipeError, EOFError, ConnectionResetError) as error:
-            self._broken = True
-            raise WorkerError(
-                "A process with an environment was killed, perhaps because memory was full. The "
-                "last checkpoint is kept: go on with --resume, with fewer --workers."
-            ) from error
-        except KeyboardInterrupt:  # answers that are still to come would be waited for
-            self._broken = True
-            raise
+        self.vector.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Raise AttributeError."""

@@ -14,6 +14,7 @@ ADAPTED = "qpsolvers:"
 DENSE: Registry[QPSolver] = Registry(
     "QP solver",
     {
+        "active-set": "qp.active_set:solve_active_set",
         "daqp": "qp.solvers.daqp:solve_daqp",
         "proxqp": "qp.solvers.proxqp:solve_proxqp",
     },

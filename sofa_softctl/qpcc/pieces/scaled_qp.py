@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, dual_active_set, unconstrained_optimum
+from sofa_softctl.qp.active_set import (
+    FAILED,
+    INFEASIBLE,
+    cholesky,
+    dual_active_set,
+    unconstrained_optimum,
+)
 from sofa_softctl.qpcc.pieces.kernels import PieceRows, Statement
-from sofa_softctl.qpcc.pieces.small_algebra import cholesky
 
 INTERNAL_ANCHOR = 1e-3
 """Regularisation of internal forces of dependent contacts, relative to the scaled Hessian's

@@ -143,26 +143,6 @@ def _project_out(N: np.ndarray, y: np.ndarray) -> None:
             y[i] -= along * N[l, i]
 
 
-@njit(inner=True, separate=True, fastmath=True)
-def cholesky(H: np.ndarray, L: np.ndarray, floor: float) -> bool:
-    """Lower factor of H; False where a pivot is below `floor`."""
-    n = len(H)
-    for j in range(n):
-        for i in range(j, n):
-            value = H[i, j]
-            for l in range(j):
-                value -= L[i, l] * L[j, l]
-            if i == j:
-                if not value > floor:
-                    return False
-                L[j, j] = np.sqrt(value)
-            else:
-                L[i, j] = value / L[j, j]
-        for i in range(j):
-            L[i, j] = 0.0
-    return True
-
-
 @njit(inner=True, fastmath=True)
 def multiply(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B, with a fixed order of sums."""

@@ -1,10 +1,51 @@
-"""Compiled parts of an inverse problem: checks, tracking term, energy term and scaled QP."""
+"""Compiled parts of an inverse problem: checks, limits, scaled QP, and evaluation of efforts.
+
+`solve_tracking` does a step without contacts, from the mechanics to the checked solution.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sofa_softctl.base.jit import njit
+from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, SOLVED, solve_strictly_convex
+
+LIMITS = (
+    "effort_min",
+    "effort_max",
+    "effort_previous",
+    "effort_rate",
+    "effort_fixed",
+    "displacement_min",
+    "displacement_max",
+    "displacement_previous",
+    "displacement_rate",
+    "displacement_fixed",
+)
+"""Fields of an `InverseProblem` that limit an actuator: the rows of its array of limits."""
+FINITE = (
+    "W_ea",
+    "W_aa",
+    "delta_e_free",
+    "delta_a_free",
+    "effector_weight",
+    "effort_previous",
+    "displacement_previous",
+)
+"""Fields whose numbers must be finite: faults 1 to 7 of `find_fault`."""
+NO_FAULT, SKEW, NEGATIVE_COMPLIANCE, OF_LIMITS = 0, 8, 9, 10
+"""Other faults of `find_fault`."""
+SKEW_MAX = 1e-8
+"""Largest asymmetry of W_aa, and negative compliance, in the Frobenius norm and relative to W_aa
+[-]."""
+MARGIN_FACTOR = 10.0
+"""Distance at which a limit counts as reached, relative to the tolerance of the KKT residual [-]:
+neither short of a limit nor beyond it as far as the check can tell."""
+EFFECT_RATIO_MIN = 1e-12
+"""Effect of an actuator on the effectors per square root of deformation energy, relative to the
+strongest one's, below which it is rounding of W [-]."""
+COMPLIANCE_MIN = 1e-14
+"""Norm of W_E at which SoftRobots.Inverse drops the energy term [displacement / effort]."""
 
 
 @njit
@@ -62,21 +103,18 @@ def scale_qp(
     H: np.ndarray,
     g: np.ndarray,
     W_aa: np.ndarray,
-    effort_lower: np.ndarray,
-    effort_upper: np.ndarray,
-    displacement_lower: np.ndarray,
-    displacement_upper: np.ndarray,
+    ranges: np.ndarray,
     delta_a: np.ndarray,
     error: float,
 ) -> tuple[
     np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray
 ]:
-    """Return a dimensionless QP and its scales; see `solve.tracking_qp.build_qp`.
+    """Return a dimensionless QP and its scales; see `problem.build_qp`.
 
     Args:
         H, g: Hessian and gradient in efforts, shapes (n_a, n_a) and (n_a,).
         W_aa, delta_a: As in `InverseProblem`, with delta_a in the free motion.
-        effort_lower, effort_upper, displacement_lower, displacement_upper: Ranges, shape (n_a,).
+        ranges: Ranges of effort and displacement, see `limit_ranges`, shape (4, n_a).
         error: Norm of the weighted effector error in the free motion [displacement].
 
     Returns:
@@ -101,16 +139,16 @@ def scale_qp(
         for j in range(n_a):
             total += (W_aa[i, j] * d[j]) ** 2
         r[i] = np.sqrt(total) if total > 0.0 else 1.0
-        if displacement_lower[i] > -np.inf or displacement_upper[i] < np.inf:
+        if ranges[2, i] > -np.inf or ranges[3, i] < np.inf:
             rows[m] = i
             m += 1
     A, low, high = np.empty((m, n_a)), np.empty(n_a + m), np.empty(n_a + m)
     for i in range(n_a):
-        low[i], high[i] = effort_lower[i] / d[i], effort_upper[i] / d[i]
+        low[i], high[i] = ranges[0, i] / d[i], ranges[1, i] / d[i]
     for k in range(m):
         i = rows[k]
-        low[n_a + k] = (displacement_lower[i] - delta_a[i]) / r[i]
-        high[n_a + k] = (displacement_upper[i] - delta_a[i]) / r[i]
+        low[n_a + k] = (ranges[2, i] - delta_a[i]) / r[i]
+        high[n_a + k] = (ranges[3, i] - delta_a[i]) / r[i]
         for j in range(n_a):
             A[k, j] = W_aa[i, j] * d[j] / r[i]
     size = error
@@ -155,96 +193,239 @@ def energy_matrix(
 
 
 @njit
-def is_at_any(value: np.ndarray, lower: np.ndarray, upper: np.ndarray, margin: np.ndarray) -> bool:
-    """Return True if a value is at or beyond an end of its interval, within the margin; (n,)."""
-    for i in range(len(value)):
-        if value[i] - lower[i] <= margin[i] or upper[i] - value[i] <= margin[i]:
-            return True
-    return False
-
-
-@njit
-def has_fault(
+def scaled_qp(
     W_ea: np.ndarray,
     W_aa: np.ndarray,
-    delta_e_free: np.ndarray,
-    delta_a_free: np.ndarray,
-    effector_weight: np.ndarray,
-    effort_min: np.ndarray,
-    effort_max: np.ndarray,
-    effort_previous: np.ndarray,
-    effort_rate: np.ndarray,
-    effort_fixed: np.ndarray,
-    displacement_min: np.ndarray,
-    displacement_max: np.ndarray,
-    displacement_previous: np.ndarray,
-    displacement_rate: np.ndarray,
-    displacement_fixed: np.ndarray,
-) -> bool:
-    """Return True if fields of an `InverseProblem`, in its order, may be unusable.
+    delta_e: np.ndarray,
+    delta_a: np.ndarray,
+    weight: np.ndarray,
+    ranges: np.ndarray,
+    energy: float,
+    counts: np.ndarray,
+) -> tuple:
+    """Return the results of `scale_qp` for a problem, and E of `energy_matrix`, zero if dropped.
 
-    The checks of `InverseProblem` name the fault; this finds in a microsecond that there is none.
+    Args:
+        W_ea, W_aa, delta_e, delta_a, weight: As in `InverseProblem`, in the free motion.
+        ranges: Ranges of effort and displacement, see `limit_ranges`, shape (4, n_a).
+        energy: Weight of the energy term [-].
+        counts: True for actuators in the energy term, shape (n_a,).
     """
-    square = skew = total = 0.0
     n_a = len(W_aa)
+    H, g = np.empty((n_a, n_a)), np.empty(n_a)
+    tracking_terms(W_ea, W_aa, delta_e, weight, EFFECT_RATIO_MIN, H, g)
+    E, norm = energy_matrix(W_aa, counts, H, energy)
+    if norm <= COMPLIANCE_MIN:
+        E[:] = 0.0
+    total = 0.0
+    for k in range(len(delta_e)):
+        total += (weight[k] * delta_e[k]) ** 2
+    return scale_qp(H + E, g, W_aa, ranges, delta_a, np.sqrt(total)), E
+
+
+@njit
+def evaluate_effort(
+    W_ea: np.ndarray,
+    W_aa: np.ndarray,
+    delta_e: np.ndarray,
+    delta_a: np.ndarray,
+    weight: np.ndarray,
+    E: np.ndarray,
+    effort: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return displacement (n_a,), effector error (n_e,) and objective of efforts.
+
+    Arguments as of `scaled_qp`; E is the Hessian of the energy term.
+    """
+    n_e, n_a = W_ea.shape
+    displacement, error, objective = np.empty(n_a), np.empty(n_e), 0.0
     for i in range(n_a):
+        value = work = 0.0
         for j in range(n_a):
-            square += W_aa[i, j] ** 2
-            skew += (W_aa[i, j] - W_aa[j, i]) ** 2
-    for k in range(len(W_ea)):
-        total += abs(delta_e_free[k]) + abs(effector_weight[k])
-        for i in range(n_a):
-            total += abs(W_ea[k, i])
-    is_right = skew <= 1e-16 * square
-    for i in range(n_a):
-        total += abs(delta_a_free[i]) + abs(effort_previous[i]) + abs(displacement_previous[i])
-        is_right &= W_aa[i, i] >= 0.0
-        is_right &= _is_interval(effort_min[i], effort_max[i])
-        is_right &= _is_interval(displacement_min[i], displacement_max[i])
-        is_right &= effort_rate[i] >= 0.0 and displacement_rate[i] >= 0.0
-        is_right &= not np.isinf(effort_fixed[i]) and not np.isinf(displacement_fixed[i])
-    return not (is_right and np.isfinite(square + total))
+            value += W_aa[i, j] * effort[j]
+            work += E[i, j] * effort[j]
+        displacement[i] = value + delta_a[i]
+        objective += effort[i] * work
+    for k in range(n_e):
+        value = 0.0
+        for j in range(n_a):
+            value += W_ea[k, j] * effort[j]
+        error[k] = value + delta_e[k]
+        objective += (weight[k] * error[k]) ** 2
+    return displacement, error, 0.5 * objective
 
 
 @njit
-def _is_interval(lower: float, upper: float) -> bool:
-    return lower <= upper and lower < np.inf and upper > -np.inf
-
-
-@njit
-def limit_ranges(
-    effort_min: np.ndarray,
-    effort_max: np.ndarray,
-    effort_previous: np.ndarray,
-    effort_rate: np.ndarray,
-    effort_fixed: np.ndarray,
-    displacement_min: np.ndarray,
-    displacement_max: np.ndarray,
-    displacement_previous: np.ndarray,
-    displacement_rate: np.ndarray,
-    displacement_fixed: np.ndarray,
+def reached_ends(
+    limits: np.ndarray,
+    effort: np.ndarray,
+    displacement: np.ndarray,
+    effort_margin: np.ndarray,
+    displacement_margin: np.ndarray,
 ) -> np.ndarray:
-    """Return the ranges in which all limits of an `InverseProblem` hold, given its fields.
+    """Return the ends of limits that an answer reaches within the margins, which are (n_a,) each.
+
+    Returns:
+        Numbers k n_a + i of actuators i and ends k, sorted. The ends are, for effort, then
+        displacement: smallest, largest, previous minus rate and previous plus rate.
+    """
+    n = limits.shape[1]
+    reached = np.empty(8 * n, np.int64)
+    count = 0
+    for part in range(2):
+        value = displacement if part else effort
+        margin = displacement_margin if part else effort_margin
+        for k in range(4):
+            for i in range(n):
+                end = limits[5 * part + k, i] if k < 2 else limits[5 * part + 2, i]
+                if k >= 2:
+                    end += limits[5 * part + 3, i] * (2 * k - 5)
+                if abs(value[i] - end) <= margin[i]:
+                    reached[count] = (4 * part + k) * n + i
+                    count += 1
+    return reached[:count]
+
+
+@njit
+def find_fault(
+    W_ea: np.ndarray,
+    W_aa: np.ndarray,
+    delta_e: np.ndarray,
+    delta_a: np.ndarray,
+    weight: np.ndarray,
+    limits: np.ndarray,
+) -> tuple[int, int, int]:
+    """Return the first fault in the fields of an `InverseProblem`, and its place.
+
+    Returns:
+        Number of the fault; row and column, or the actuator and 0. The faults are: NO_FAULT; 1 to
+        7, a number of `FINITE` is not; SKEW; NEGATIVE_COMPLIANCE; and OF_LIMITS + k, limit k is
+        wrong: for a smallest value, it and the largest one leave nothing.
+    """
+    n_e, n_a = W_ea.shape
+    square = skew = largest = 0.0
+    row = column = least = 0
+    for k in range(n_e + n_a):
+        for j in range(n_a):
+            if not np.isfinite(W_ea[k, j] if k < n_e else W_aa[k - n_e, j]):
+                return (1, k, j) if k < n_e else (2, k - n_e, j)
+    for number, vector in ((3, delta_e), (4, delta_a), (5, weight), (6, limits[2]), (7, limits[7])):
+        for i in range(len(vector)):
+            if not np.isfinite(vector[i]):
+                return number, i, 0
+    for i in range(n_a):
+        least = i if W_aa[i, i] < W_aa[least, least] else least
+        for j in range(n_a):
+            difference = abs(W_aa[i, j] - W_aa[j, i])
+            square += W_aa[i, j] ** 2
+            skew += difference**2
+            if difference > largest:
+                largest, row, column = difference, i, j
+    if skew > SKEW_MAX**2 * square:
+        return SKEW, row, column
+    if W_aa[least, least] < -SKEW_MAX * np.sqrt(square):
+        return NEGATIVE_COMPLIANCE, least, 0
+    for first in (0, 5):
+        for i in range(n_a):
+            lower, upper = limits[first, i], limits[first + 1, i]
+            if not (lower <= upper and lower < np.inf and upper > -np.inf):
+                return OF_LIMITS + first, i, 0
+    for first in (3, 8):
+        for i in range(n_a):
+            if not limits[first, i] >= 0.0:
+                return OF_LIMITS + first, i, 0
+    for first in (4, 9):
+        for i in range(n_a):
+            if np.isinf(limits[first, i]):
+                return OF_LIMITS + first, i, 0
+    return NO_FAULT, 0, 0
+
+
+@njit
+def effort_bounds(limits: np.ndarray) -> np.ndarray:
+    """Return the hard ranges of the efforts: bounds, and imposed efforts in them, (2, n_a)."""
+    bounds = limits[:2].copy()
+    for i in range(bounds.shape[1]):
+        fixed = limits[4, i]
+        if not np.isnan(fixed):
+            bounds[:, i] = min(max(fixed, limits[0, i]), limits[1, i])
+    return bounds
+
+
+@njit
+def limit_ranges(limits: np.ndarray) -> np.ndarray:
+    """Return the ranges in which all limits, shape (10, n_a) as `LIMITS`, hold.
 
     Returns:
         Smallest and largest effort, smallest and largest displacement, shape (4, n_a).
     """
-    ranges = np.empty((4, len(effort_min)))
-    for i in range(len(effort_min)):
-        change = effort_rate[i]
-        low = max(effort_min[i], effort_previous[i] - change)
-        high = min(effort_max[i], effort_previous[i] + change)
-        fixed = effort_fixed[i]
-        if not np.isnan(fixed):
-            low, high = max(low, fixed), min(high, fixed)
-            low = max(low, min(max(fixed, effort_min[i]), effort_max[i]))
-            high = min(high, min(max(fixed, effort_min[i]), effort_max[i]))
-        ranges[0, i], ranges[1, i] = low, high
-        change = displacement_rate[i]
-        low = max(displacement_min[i], displacement_previous[i] - change)
-        high = min(displacement_max[i], displacement_previous[i] + change)
-        fixed = displacement_fixed[i]
-        if not np.isnan(fixed):
-            low, high = max(low, fixed), min(high, fixed)
-        ranges[2, i], ranges[3, i] = low, high
+    n = limits.shape[1]
+    ranges = np.empty((4, n))
+    bounds = effort_bounds(limits)
+    for i in range(n):
+        for part in range(2):
+            first = 5 * part
+            previous, rate, fixed = limits[first + 2, i], limits[first + 3, i], limits[first + 4, i]
+            low = max(limits[first, i], previous - rate)
+            high = min(limits[first + 1, i], previous + rate)
+            if not np.isnan(fixed):
+                low, high = max(low, fixed), min(high, fixed)
+            ranges[2 * part, i], ranges[2 * part + 1, i] = low, high
+        ranges[0, i] = max(ranges[0, i], bounds[0, i])
+        ranges[1, i] = min(ranges[1, i], bounds[1, i])
     return ranges
+
+
+@njit
+def solve_tracking(
+    W_ea: np.ndarray,
+    W_aa: np.ndarray,
+    delta_e: np.ndarray,
+    delta_a: np.ndarray,
+    weight: np.ndarray,
+    limits: np.ndarray,
+    energy: float,
+    counts: np.ndarray,
+    tolerance: float,
+) -> tuple:
+    """Check and solve a problem without contacts, and check the solution.
+
+    Args:
+        W_ea, W_aa, delta_e, delta_a, weight: As in `InverseProblem`, in the free motion.
+        limits: Limits of the actuators, shape (10, n_a) as `LIMITS`.
+        energy: Weight of the energy term [-].
+        counts: True for actuators in the energy term, shape (n_a,).
+        tolerance: Largest accepted KKT residual [-].
+
+    Returns:
+        SOLVED, or else a reason to call other solvers; effort, displacement, effector error,
+        objective, reached ends (see `reached_ends`); x, y, residual and iterations of the QP (see
+        `solve_strictly_convex`). Only the first counts if it is not SOLVED.
+    """
+    n_a = len(W_aa)
+    effort = np.zeros(n_a)
+    ranges = limit_ranges(limits)
+    is_empty = (ranges[0] > ranges[1]).any() or (ranges[2] > ranges[3]).any()
+    is_wrong = find_fault(W_ea, W_aa, delta_e, delta_a, weight, limits)[0] != NO_FAULT
+    qp, E = scaled_qp(W_ea, W_aa, delta_e, delta_a, weight, ranges, energy, counts)
+    H, g, A, lower, upper, effort_scale, displacement_scale, _ = qp
+    outcome, x, y, residual, iterations = FAILED, effort, effort, np.inf, 0
+    if is_empty:
+        outcome = INFEASIBLE
+    elif not is_wrong:
+        outcome, x, y, residual, iterations = solve_strictly_convex(H, g, A, lower, upper)
+        if not residual <= tolerance:
+            outcome = FAILED
+    if outcome == SOLVED:
+        bounds = effort_bounds(limits)
+        for i in range(n_a):
+            effort[i] = min(max(effort_scale[i] * x[i], bounds[0, i]), bounds[1, i])
+    displacement, error, objective = evaluate_effort(
+        W_ea, W_aa, delta_e, delta_a, weight, E, effort
+    )
+    margin = MARGIN_FACTOR * tolerance
+    reached = reached_ends(
+        limits, effort, displacement, margin * effort_scale, margin * displacement_scale
+    )
+    answer = effort, displacement, error, objective, reached, x, y, residual, iterations
+    return outcome, answer

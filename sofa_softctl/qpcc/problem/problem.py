@@ -1,18 +1,35 @@
-"""Inverse problem of one time step: efforts that bring the effectors to their goals."""
+"""Inverse problem of one time step: efforts that bring the effectors to their goals; its QP."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.errors import ProblemError
+from sofa_softctl.qp.problem import QP
 from sofa_softctl.qpcc.problem.contacts import Contacts
-from sofa_softctl.qpcc.problem.kernels import energy_matrix, has_fault
+from sofa_softctl.qpcc.problem.kernels import (
+    COMPLIANCE_MIN,
+    FINITE,
+    LIMITS,
+    NEGATIVE_COMPLIANCE,
+    NO_FAULT,
+    OF_LIMITS,
+    SKEW,
+    energy_matrix,
+    find_fault,
+    limit_ranges,
+    scaled_qp,
+)
+
+Array = np.ndarray
+Arrays = tuple[Array, Array, Array, Array, Array, Array]
+"""Arrays that kernels take, see `InverseProblem.arrays`."""
 
 
 def _every(value: float) -> Any:
@@ -83,24 +100,31 @@ class InverseProblem:
     """Names of the actuators in messages. Default: "actuator 0", "actuator 1", ..."""
     contacts: Contacts | None = None
     """The contacts of the step."""
+    arrays: Arrays = field(init=False, repr=False)
+    """W_ea, W_aa, delta_e_free, delta_a_free, effector_weight and the limits, (10, n_a) as
+    `kernels.LIMITS`: the numbers themselves, for kernels."""
 
     def __post_init__(self) -> None:
         n_e, n_a = _shape_of_W_ea(self.W_ea)
-        values = vars(self)  # the dataclass is frozen, its __dict__ is not: 3 us less a step
-        defaults = _default_arrays(n_e, n_a)
-        for name, shape in _shapes(n_e, n_a):
-            value, default = values[name], _DEFAULTS[name]
-            if value is default or (type(value) is float and value == default):
-                values[name] = defaults[name]
-            else:
-                values[name] = _read_only(name, value, shape)
+        values = vars(self)  # the dataclass is frozen, its __dict__ is not
+        limits = np.repeat(UNLIMITED, n_a, axis=1)
+        for row, name in enumerate(LIMITS):
+            if values[name] is not _DEFAULTS[name]:
+                limits[row] = _array(name, values[name], (n_a,))
+            values[name] = _read_only(limits[row])
+        shapes = {"W_ea": (n_e, n_a), "W_aa": (n_a, n_a), "delta_e_free": (n_e,),
+                  "delta_a_free": (n_a,), "effector_weight": (n_e,)}  # fmt: skip
+        arrays = [_array(name, values[name], shape) for name, shape in shapes.items()]
+        values.update(zip(shapes, map(_read_only, arrays), strict=True))
+        values["arrays"] = (*arrays, limits)
         values["names"] = _names(self.names, n_a)
         if self.energy_rows is not None:
-            values["energy_rows"] = _read_only("energy_rows", self.energy_rows, (n_a,), dtype=bool)
-        if has_fault(*(values[name] for name, _ in _shapes(n_e, n_a))):
-            _check_numbers(self)
-            _check_compliance(self)
-            _check_limits(self)
+            values["energy_rows"] = _read_only(
+                _array("energy_rows", self.energy_rows, (n_a,), bool)
+            )
+        fault, *place = find_fault(*self.arrays)
+        if fault != NO_FAULT:
+            raise ProblemError(_fault_text(self, fault, *place))
         if not (math.isfinite(self.energy) and self.energy >= 0.0):
             raise ProblemError(f"energy must be a number >= 0, got {self.energy}.")
         if self.contacts is not None:
@@ -108,8 +132,7 @@ class InverseProblem:
 
     def has(self, limit: str) -> bool:
         """Return True if a limit was set, such as "effort_rate"."""
-        shape = self.W_ea.shape
-        return getattr(self, limit) is not _default_arrays(*shape)[limit]
+        return bool(np.isfinite(getattr(self, limit)).any())
 
     def energy_hessian(self, Q: np.ndarray) -> np.ndarray | None:
         """Return the Hessian of the energy term, energy ||Q|| / ||W_E|| W_E, or None without one.
@@ -119,11 +142,14 @@ class InverseProblem:
         """
         if self.energy == 0.0:
             return None
-        counts = self.energy_rows
-        if counts is None:
-            counts = _constant(1.0, (self.n_a,), bool)
-        E, norm = energy_matrix(self.W_aa, counts, Q, self.energy)
-        return None if norm <= 1e-14 else E
+        E, norm = energy_matrix(self.arrays[1], self.in_energy, Q, self.energy)
+        return None if norm <= COMPLIANCE_MIN else E
+
+    @property
+    def in_energy(self) -> np.ndarray:
+        """True for actuators in the energy term, shape (n_a,)."""
+        rows = self.energy_rows
+        return np.ones(self.n_a, dtype=bool) if rows is None else rows.copy()
 
     @property
     def n_a(self) -> int:
@@ -137,20 +163,8 @@ class InverseProblem:
 
 
 _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(InverseProblem)}
-_PER_EFFECTOR = ("delta_e_free", "effector_weight")
-_NOT_ARRAYS = ("energy", "energy_rows", "names", "contacts")
-
-
-@lru_cache(maxsize=32)
-def _shapes(n_e: int, n_a: int) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Name and expected shape of every field that holds numbers."""
-    shapes: dict[str, tuple[int, ...]] = {
-        field.name: (n_e,) if field.name in _PER_EFFECTOR else (n_a,)
-        for field in fields(InverseProblem)
-        if field.name not in _NOT_ARRAYS
-    }
-    shapes |= {"W_ea": (n_e, n_a), "W_aa": (n_a, n_a)}
-    return tuple(shapes.items())
+UNLIMITED = np.array([[_DEFAULTS[name]] for name in LIMITS])
+"""Limits of an actuator without any, shape (10, 1)."""
 
 
 def _shape_of_W_ea(W_ea: Any) -> tuple[int, int]:
@@ -163,33 +177,23 @@ def _shape_of_W_ea(W_ea: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-@lru_cache(maxsize=32)
-def _default_arrays(n_e: int, n_a: int) -> dict[str, np.ndarray]:
-    """Return the array of each field that has a default: `has` knows limits by these objects."""
-    return {
-        name: _constant(_DEFAULTS[name], shape, float)
-        for name, shape in _shapes(n_e, n_a)
-        if isinstance(_DEFAULTS[name], float)
-    }
-
-
-def _constant(value: float, shape: tuple[int, ...], dtype: type) -> np.ndarray:
-    array: np.ndarray = np.full(shape, value, dtype=dtype)
-    array.setflags(write=False)
-    return array
-
-
-def _read_only(name: str, value: Any, shape: tuple[int, ...], dtype: type = float) -> np.ndarray:
+def _array(name: str, value: Any, shape: tuple[int, ...], dtype: type = float) -> np.ndarray:
+    """Return a copy of an array, or a number on every row."""
     if isinstance(value, (int, float, np.number)):
-        return _constant(float(value), shape, dtype)
-    array: np.ndarray = np.array(value, dtype=dtype)
+        return np.full(shape, value, dtype=dtype)
+    array: np.ndarray = np.array(value, dtype=dtype, order="C")
     if array.shape != shape:
         raise ProblemError(
             f"{name} must have the shape {shape}, as W_ea has a row for each effector direction "
             f"and a column for each actuator. Got the shape {array.shape}."
         )
-    array.setflags(write=False)
     return array
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.setflags(write=False)
+    return view
 
 
 @lru_cache(maxsize=32)
@@ -207,77 +211,42 @@ def _names(names: Sequence[str], n_a: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-_FINITE = (
-    "W_ea",
-    "W_aa",
-    "delta_e_free",
-    "delta_a_free",
-    "effector_weight",
-    "effort_previous",
-    "displacement_previous",
-)
-
-
-def _check_numbers(problem: InverseProblem) -> None:
-    for name in _FINITE:
+def _fault_text(problem: InverseProblem, fault: int, i: int, j: int) -> str:
+    """Return the sentence on a fault of `kernels.find_fault`."""
+    if fault < SKEW:
+        name = FINITE[fault - 1]
         array = getattr(problem, name)
-        if math.isfinite(np.vdot(array, array)):  # four times cheaper than isfinite().all()
-            continue
-        invalid = np.argwhere(~np.isfinite(array))
-        if len(invalid):
-            index = tuple(map(int, invalid[0]))
-            raise ProblemError(
-                f"{name}{list(index)} is {array[index]}, not a finite number. The simulation has "
-                f"probably diverged: look at the step before, try a smaller dt."
-            )
-
-
-def _check_compliance(problem: InverseProblem) -> None:
+        index = (i, j)[: array.ndim]
+        return (
+            f"{name}{list(index)} is {array[index]}, not a finite number. The simulation has "
+            "probably diverged: look at the step before, try a smaller dt."
+        )
     W = problem.W_aa
-    skew = W - W.T
-    scale = np.vdot(W, W)
-    if np.vdot(skew, skew) > 1e-16 * scale:  # 1e-8 in the Frobenius norm
-        i, j = np.unravel_index(np.abs(skew).argmax(), W.shape)
-        raise ProblemError(
+    if fault == SKEW:
+        return (
             f"W_aa must be symmetric to 1e-8: W_aa[{i}, {j}] is {W[i, j]}, W_aa[{j}, {i}] is "
             f"{W[j, i]}. Are its rows and columns in the same order, and solved accurately enough?"
         )
-    i = int(W.diagonal().argmin())
-    if W[i, i] < -1e-8 * math.sqrt(scale):
-        raise ProblemError(
-            f"W_aa[{i}, {i}] is {W[i, i]}: {problem.names[i]} would move against its own effort. "
-            f"Check the sign of its rows in W."
+    owner = problem.names[i]
+    if fault == NEGATIVE_COMPLIANCE:
+        return (
+            f"W_aa[{i}, {i}] is {W[i, i]}: {owner} would move against its own effort. Check the "
+            "sign of its rows in W."
         )
-
-
-def _check_limits(problem: InverseProblem) -> None:
-    for low, high in (("effort_min", "effort_max"), ("displacement_min", "displacement_max")):
-        if not (problem.has(low) or problem.has(high)):
-            continue
-        lower, upper = getattr(problem, low), getattr(problem, high)
-        is_consistent = (lower <= upper) & (lower < math.inf) & (upper > -math.inf)
-        if not is_consistent.all():
-            i = int(is_consistent.argmin())
-            raise ProblemError(
-                f"{problem.names[i]}: {low} is {lower[i]} and {high} is {upper[i]}. Give numbers "
-                f"with {low} <= {high}, and -inf or inf where there is no limit."
-            )
-    for name in ("effort_rate", "displacement_rate"):
-        rate = getattr(problem, name)
-        if problem.has(name) and not (rate >= 0.0).all():
-            i = int((rate >= 0.0).argmin())
-            raise ProblemError(
-                f"{problem.names[i]}: {name} is {rate[i]}. Give the largest change in one step as "
-                f"a number >= 0, and inf where there is no limit."
-            )
-    for name in ("effort_fixed", "displacement_fixed"):
-        fixed = getattr(problem, name)
-        if problem.has(name) and np.isinf(fixed).any():
-            i = int(np.isinf(fixed).argmax())
-            raise ProblemError(
-                f"{problem.names[i]}: {name} is {fixed[i]}. Give the imposed value, and NaN where "
-                f"there is none."
-            )
+    name = LIMITS[fault - OF_LIMITS]
+    text = f"{owner}: {name} is {getattr(problem, name)[i]}"
+    if name.endswith("_min"):
+        high = name.replace("_min", "_max")
+        return (
+            f"{text} and {high} is {getattr(problem, high)[i]}. Give numbers with {name} <= "
+            f"{high}, and -inf or inf where there is no limit."
+        )
+    if name.endswith("_rate"):
+        return (
+            f"{text}. Give the largest change in one step as a number >= 0, and inf where there is "
+            "no limit."
+        )
+    return f"{text}. Give the imposed value, and NaN where there is none."
 
 
 def _check_contacts(problem: InverseProblem, contacts: Contacts) -> None:
@@ -287,3 +256,44 @@ def _check_contacts(problem: InverseProblem, contacts: Contacts) -> None:
                 f"contacts.{name} must have {rows} rows, as many as W_{name[2]}a. Got the shape "
                 f"{getattr(contacts, name).shape}."
             )
+
+
+@dataclass(frozen=True, eq=False)
+class InverseQP:
+    """QP of an inverse problem, and the scales of its variables and rows."""
+
+    qp: QP
+    """Dimensionless: its variables are lam / effort_scale, its rows the limited displacements."""
+    effort_scale: np.ndarray
+    """Effort of each variable's unit [effort], shape (n_a,)."""
+    rows: np.ndarray
+    """Actuators whose displacement is limited, one a row of the QP, shape (m,) of int."""
+    displacement_scale: np.ndarray
+    """Displacement of a row's unit, for each actuator [displacement], shape (n_a,)."""
+    energy_matrix: np.ndarray
+    """Hessian of the energy term [displacement^2 / effort^2], shape (n_a, n_a)."""
+
+
+def build_qp(problem: InverseProblem, ranges: np.ndarray | None = None) -> InverseQP:
+    """Dimensionless and well scaled QP of an inverse problem.
+
+    Each variable is scaled such that the Hessian's diagonal is one; each row such that its norm is
+    one; then all lengths are divided by one length, the larger of the weighted effector error and
+    of the excess of limits in the free motion. So the units of actuators and scene and the size of
+    the step do not matter to solvers, and residuals are relative to the free motion.
+
+    Args:
+        problem: The inverse problem.
+        ranges: Ranges of effort and displacement, instead of the problem's own limits, as
+            `kernels.limit_ranges`, shape (4, n_a).
+
+    Returns:
+        The QP with its scales.
+    """
+    W_ea, W_aa, delta_e, delta_a, weight, limits = problem.arrays
+    ranges = limit_ranges(limits) if ranges is None else ranges
+    qp, energy_matrix = scaled_qp(
+        W_ea, W_aa, delta_e, delta_a, weight, ranges, float(problem.energy), problem.in_energy
+    )
+    *qp, effort_scale, displacement_scale, rows = qp
+    return InverseQP(QP(*qp), effort_scale, rows, displacement_scale, energy_matrix)

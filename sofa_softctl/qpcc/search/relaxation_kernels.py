@@ -10,9 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qp.active_set import SOLVED, ActiveSet, dual_active_set, unconstrained_optimum
+from sofa_softctl.qp.active_set import (
+    SOLVED,
+    ActiveSet,
+    cholesky,
+    dual_active_set,
+    unconstrained_optimum,
+)
 from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, STICKING, Statement
-from sofa_softctl.qpcc.pieces.small_algebra import cholesky, times_vector
+from sofa_softctl.qpcc.pieces.small_algebra import times_vector
 
 PLANES_MAX = 24
 """Maximum number of cone planes a contact. Fewer make bounds lower, not wrong."""

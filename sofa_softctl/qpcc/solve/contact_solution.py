@@ -14,6 +14,7 @@ from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, build_mechanics, contact_forces, modes_at
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits
 from sofa_softctl.qpcc.problem.contacts import Contacts
+from sofa_softctl.qpcc.problem.kernels import MARGIN_FACTOR, reached_ends
 from sofa_softctl.qpcc.problem.limits import active_limits, effort_box, exceeded_limits, limits_of
 from sofa_softctl.qpcc.problem.modes import ContactWarm, Modes, SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
@@ -89,14 +90,15 @@ def _solution(
     error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
     gap = m.delta_c(effort, force) / m.c_unit
     values = {"effort": effort * m.a_unit, "displacement": displacement}
-    limits = step.limits.limits
     relaxed: tuple[str, ...] = ()
     if answered is None or step.excess is not None:
         margin = REPORTED_EXCESS_MIN * m.size
-        relaxed = exceeded_limits(p.names, limits, values, _margins(m, margin))
+        relaxed = exceeded_limits(p.names, step.limits.limits, values, _margins(m, margin))
         relaxed += _exceeded_sums(step, force, margin)
     objective = 0.5 * float(np.square(p.effector_weight * error).sum())
     objective += _energy(m, effort, force)
+    margin = min(MARGIN_FACTOR * tolerance * scale, REPORTED_EXCESS_MIN * m.size)
+    reached = reached_ends(p.arrays[-1], *values.values(), *_margins(m, margin).values())
     past = 0 if step.warm is None else step.warm.idle
     idle = 1 + past if step.is_stalled(effort, force, objective) else 0
     return InverseSolution(
@@ -105,12 +107,7 @@ def _solution(
         effector_error=_frozen(error),
         status=_status(answered, relaxed),
         kkt_residual=residual,
-        active=active_limits(
-            p.names,
-            limits,
-            values,
-            _margins(m, min(10.0 * tolerance * scale, REPORTED_EXCESS_MIN * m.size)),
-        ),
+        active=active_limits(p.names, reached),
         relaxed=relaxed,
         objective=objective,
         iterations=sum(checked.iterations for checked in step.answers),

@@ -9,8 +9,7 @@ import numpy as np
 
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qpcc.problem.limits import Limit, effort_box
-from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.solve.tracking_qp import InverseQP
+from sofa_softctl.qpcc.problem.problem import InverseProblem, InverseQP
 
 LIMIT_SLACK = 3e-9
 """Additional relaxation of a limit, in units of the scaled QP, so that rounding does not make

@@ -34,7 +34,7 @@ class InverseSolution:
     """Solved, closest feasible, fallback, or held; the worst of those that apply."""
     kkt_residual: float
     """Largest violation of the optimality conditions, relative to the free motion [-]: of the QP
-    scaled by `tracking_qp.build_qp`, see `qp.kkt_residual`. For a least-violation solution, the
+    scaled by `problem.build_qp`, see `qp.kkt_residual`. For a least-violation solution, the
     larger one of its two QPs; for a held command, the last rejected solution's, or inf."""
     active: tuple[str, ...]
     """Limits that are reached, such as "cable L0: effort at its minimum"."""
@@ -46,7 +46,7 @@ class InverseSolution:
     iterations: int
     """Iterations of the QP solvers, all attempts together."""
     build_time: float
-    """Time to build the QP [s]."""
+    """Time to build the QP [s]; 0 if one kernel does both, as for solver "active-set"."""
     solve_time: float
     """Time to solve and check it, with all attempts [s]."""
     solver: str

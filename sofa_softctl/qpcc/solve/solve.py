@@ -6,41 +6,49 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from sofa_softctl.base.versions import one_blas_thread
 from sofa_softctl.errors import ProblemError
+from sofa_softctl.qp.active_set import SOLVED
 from sofa_softctl.qp.problem import QPResult
 from sofa_softctl.qp.verified import VerifiedResult, solve_checked
-from sofa_softctl.qpcc.problem.kernels import is_at_any
+from sofa_softctl.qpcc.problem.kernels import (
+    MARGIN_FACTOR,
+    evaluate_effort,
+    reached_ends,
+    solve_tracking,
+)
 from sofa_softctl.qpcc.problem.limits import (
-    IntersectedLimits,
     Limit,
     active_limits,
     effort_box,
     exceeded_limits,
     intersect,
-    intersected_limits,
     limits_of,
 )
 from sofa_softctl.qpcc.problem.modes import ContactWarm, SearchOptions
-from sofa_softctl.qpcc.problem.problem import InverseProblem
+from sofa_softctl.qpcc.problem.problem import InverseProblem, InverseQP, build_qp
 from sofa_softctl.qpcc.solve.solution import InverseSolution, status_of
-from sofa_softctl.qpcc.solve.tracking_qp import InverseQP, build_qp, objective
 from sofa_softctl.status import Status
 
+ACTIVE_SET = "active-set"
+"""Name of the compiled solver."""
+TOLERANCE = 1e-8
+"""Largest accepted KKT residual [-]."""
 _SEARCH = SearchOptions()
 
 
 def solve(
     problem: InverseProblem,
     *,
-    solver: str = "daqp",
+    solver: str = ACTIVE_SET,
     fallback: str = "proxqp",
     warm: QPResult | ContactWarm | None = None,
     held: np.ndarray | None = None,
-    tolerance: float = 1e-8,
+    tolerance: float = TOLERANCE,
     search: SearchOptions = _SEARCH,
 ) -> InverseSolution:
     """Actuator efforts for one time step.
@@ -51,8 +59,9 @@ def solve(
 
     Args:
         problem: Compliance, free motion and limits.
-        solver: Name of the QP solver that is called first: "daqp", "proxqp", "qpsolvers:NAME", or
-            one that was registered with `qp.solvers.register`.
+        solver: Name of the QP solver that is called first: "active-set", "daqp", "proxqp",
+            "qpsolvers:NAME", or one that was registered with `qp.solvers.register`. With contacts,
+            whose search is an active-set method itself, daqp verifies in place of "active-set".
         fallback: Name of the solver that is called when the first one's answer is rejected; the
             status is FALLBACK if its solution is used.
         warm: `InverseSolution.warm` of the last step. It does not change the answer of a QP.
@@ -65,9 +74,19 @@ def solve(
         The efforts, their status and residuals.
     """
     held = _checked_effort(problem, held)
+    has_contacts = problem.contacts is not None and problem.contacts.n_c > 0
+    if solver == ACTIVE_SET and not has_contacts:
+        start = perf_counter()
+        outcome, answer = solve_tracking(
+            *problem.arrays, float(problem.energy), problem.in_energy, tolerance
+        )
+        if outcome == SOLVED:
+            return tracked_solution(problem.names, answer, perf_counter() - start)
+    if solver == ACTIVE_SET and has_contacts:
+        solver = "daqp"
     solvers = (solver,) if fallback == solver else (solver, fallback)
     ask = partial(solve_checked, solvers=solvers, tolerance=tolerance)
-    if problem.contacts is not None and problem.contacts.n_c:
+    if problem.contacts is not None and has_contacts:
         from sofa_softctl.qpcc.solve.contact_solution import solve_qpcc
 
         with one_blas_thread():
@@ -84,8 +103,7 @@ def solve(
     if isinstance(warm, ContactWarm):
         warm = None
     start = perf_counter()
-    ranges = intersected_limits(problem)
-    built = build_qp(problem, ranges)
+    built = build_qp(problem)
     middle = perf_counter()
     answers = [ask(built.qp, warm=warm)]
     result = answers[0].result
@@ -95,7 +113,7 @@ def solve(
         effort = _least_violation(problem, limits_of(problem), built, ask, answers)
     end = perf_counter()
     times = middle - start, end - middle
-    return _solution(problem, ranges, built, effort, held, answers, tolerance, times)
+    return _solution(problem, built, effort, held, answers, tolerance, times)
 
 
 def _checked_effort(problem: InverseProblem, held: np.ndarray | None) -> np.ndarray:
@@ -146,7 +164,6 @@ def _least_violation(
 
 def _solution(
     problem: InverseProblem,
-    ranges: IntersectedLimits,
     built: InverseQP,
     effort: np.ndarray | None,
     held: np.ndarray,
@@ -157,38 +174,34 @@ def _solution(
     """Return the solution with this effort, or else with the held one."""
     is_solved = effort is not None
     effort = _within_bounds(problem, held if effort is None else effort)
-    displacement = problem.W_aa @ effort + problem.delta_a_free
-    effector_error = problem.W_ea @ effort + problem.delta_e_free
-    margin = (
-        10.0 * tolerance
-    )  # within the tolerance of the check, neither short of a limit nor beyond
-    values = {"effort": effort, "displacement": displacement}
+    W_ea, W_aa, delta_e, delta_a, weight, limits = problem.arrays
+    displacement, error, objective = evaluate_effort(
+        W_ea, W_aa, delta_e, delta_a, weight, built.energy_matrix, effort
+    )
+    margin = MARGIN_FACTOR * tolerance
     margins = {
         "effort": margin * built.effort_scale,
         "displacement": margin * built.displacement_scale,
     }
-    at_limit = is_at_any(effort, *ranges[:2], margins["effort"]) or is_at_any(
-        displacement, *ranges[2:], margins["displacement"]
-    )
-    limits = limits_of(problem) if at_limit or len(answers) > 1 else ()
-    active = active_limits(problem.names, limits, values, margins)
-    relaxed = exceeded_limits(problem.names, limits, values, margins) if len(answers) > 1 else ()
+    reached = reached_ends(limits, effort, displacement, *margins.values())
+    relaxed: tuple[str, ...] = ()
+    if len(answers) > 1:
+        values = {"effort": effort, "displacement": displacement}
+        relaxed = exceeded_limits(problem.names, limits_of(problem), values, margins)
     if is_solved:
         status = status_of(relaxed, answers)
         residual = max(answer.residual for answer in answers if answer.result is not None)
     else:
         status, residual = Status.HELD, answers[-1].residual
-    for array in (effort, displacement, effector_error):
-        array.setflags(write=False)
     return InverseSolution(
-        effort=effort,
-        displacement=displacement,
-        effector_error=effector_error,
+        effort=_read_only(effort),
+        displacement=_read_only(displacement),
+        effector_error=_read_only(error),
         status=status,
         kkt_residual=residual,
-        active=active,
+        active=active_limits(problem.names, reached),
         relaxed=relaxed,
-        objective=objective(problem, built, effort, effector_error),
+        objective=objective,
         iterations=sum(answer.iterations for answer in answers),
         build_time=times[0],
         solve_time=times[1],
@@ -196,3 +209,31 @@ def _solution(
         message=" ".join(dict.fromkeys(note for answer in answers for note in answer.notes)),
         warm=answers[-1].result,
     )
+
+
+def tracked_solution(
+    names: Sequence[str], answer: tuple[Any, ...], seconds: float
+) -> InverseSolution:
+    """Return the solution of `kernels.solve_tracking`, given the actuators' names and its time."""
+    effort, displacement, error, objective, reached, x, y, residual, iterations = answer
+    return InverseSolution(
+        effort=_read_only(effort),
+        displacement=_read_only(displacement),
+        effector_error=_read_only(error),
+        status=Status.SOLVED,
+        kkt_residual=residual,
+        active=active_limits(names, reached),
+        relaxed=(),
+        objective=objective,
+        iterations=iterations,
+        build_time=0.0,
+        solve_time=seconds,
+        solver=ACTIVE_SET,
+        message="",
+        warm=QPResult(x, y, "solved", iterations),
+    )
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array

@@ -55,6 +55,9 @@ class LagrangianConstraint(SingleStateComponent):
     block_type: ClassVar[type[RowBlock] | None] = None
     """Class that computes the rows of several such constraints together, if there is one."""
 
+    drive_names: ClassVar[tuple[str, ...]] = ("value", "valueIndex")
+    """Data that change the parameters of its rows, but neither their number nor their entries."""
+
     def inputs(self) -> list[Data]:
         """Return its Data that are not results of a step."""
         return [data for data in self._data.values() if not data.type.read_only]
@@ -129,11 +132,16 @@ class RowBlock(ABC):
 
     def __init__(self, members: list[LagrangianConstraint], first: dict[int, int]) -> None:
         self.members, self.first = members, first
-        self._watch = DataWatch(data for member in members for data in member.inputs())
+        inputs = [data for member in members for data in member.inputs()]
+        drives = {id(m._data[n]) for m in members for n in m.drive_names if n in m._data}
+        self._watch = DataWatch(data for data in inputs if id(data) not in drives)
+        self._drive_watch = DataWatch(data for data in inputs if id(data) in drives)
         self._parameters: np.ndarray | None = None
 
     def read_changes(self) -> bool:
-        """Read the Data of the members if one has changed, and return True then."""
+        """Read the Data of the members if one has changed, except drives; return True then."""
+        if self._drive_watch.has_changed():
+            self._parameters = None
         if not self._watch.has_changed():
             return False
         self._parameters = None

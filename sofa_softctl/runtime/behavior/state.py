@@ -236,7 +236,7 @@ class MechanicalState(Component):
     def follows(self, data: Data) -> str:
         """Return when a change counts; force fields may read rest positions only at the start."""
         if data.name == "rest_position" and self._context is not None:
-            times = {getattr(item, "reads_rest", "") for item in self._context.objects}
+            times = {getattr(type(item), "reads_rest", "") for item in self._context.objects}
             if times == {"", "start"}:
                 return "start"
         return super().follows(data)

@@ -79,7 +79,8 @@ def capture(owner: Any) -> dict[str, Any]:
 
 def _is_own_state(owner: Any, name: str) -> bool:
     """Return True for an attribute that is neither the runtime's, a Data nor an event method."""
-    return not (name in _INTERNAL or name in owner.data_types or name.startswith("on"))
+    data_types = getattr(type(owner), "data_types", ())  # in SOFA a class does not list them
+    return not (name in _INTERNAL or name in data_types or name.startswith("on"))
 
 
 def warn_unheld(owner: Any, held: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from sofa_softctl.runtime.core.node import Node
 from sofa_softctl.runtime.derivatives.contacts import Contacts
 from sofa_softctl.runtime.derivatives.drives import StepConstraints
 from sofa_softctl.runtime.derivatives.multipliers import multipliers
-from sofa_softctl.runtime.kernels.contact.share import share_in_contact
+from sofa_softctl.runtime.kernels.contact.rows import share_in_contact
 from sofa_softctl.runtime.simulation.simulation import loop_of
 
 

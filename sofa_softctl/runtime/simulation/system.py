@@ -50,6 +50,7 @@ class GraphSystem(MechanicalSystem):
         self.linear_solver = self._linear_solver()
         self.fixed, self.identity = self.unused.copy(), self.unused.copy()
         self._masks: list[np.ndarray] = []
+        self._fixing = [c for c in self.projective if id(c.state) in self.offset]
         self._projecting = [
             constraint
             for constraint in self.projective
@@ -244,9 +245,10 @@ class GraphSystem(MechanicalSystem):
 
     def update_fixed(self) -> None:
         """Update the degrees of freedom that projective constraints fix at present."""
-        independent = [c for c in self.projective if id(c.state) in self.offset]
-        acting = [c for c in independent if c.acts()]
-        in_matrix = independent if keeps_sofa_defects() else acting  # SOFA's matrix ignores ends
+        acting = [c for c in self._fixing if c.acts()]
+        in_matrix = acting
+        if len(acting) < len(self._fixing) and keeps_sofa_defects():
+            in_matrix = self._fixing  # SOFA's matrix ignores ends
         fixed = {id(c): c.fixed_dofs() for c in in_matrix}
         clamped = [fixed[id(c)] for c in acting]
         rows = [c.in_matrix(fixed[id(c)]) for c in in_matrix]

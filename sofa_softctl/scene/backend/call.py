@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import tempfile
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +81,10 @@ class BackendChild:
         self._log = Path(name)
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
+        # Unpickled after the choice of the backend: the modules of some objects import Sofa.
+        task = bytes(ForkingPickler.dumps((serve, arguments)))
         self._process = context.Process(
-            target=_main, args=(theirs, str(self._log), backend, serve, arguments), daemon=True
+            target=_main, args=(theirs, str(self._log), backend, task), daemon=True
         )
         self._process.start()
         theirs.close()
@@ -132,13 +136,7 @@ def _serve_call(
     connection.send((True, function(*arguments)))
 
 
-def _main(
-    connection: Connection,
-    log: str,
-    backend: str,
-    serve: Callable[..., None],
-    arguments: tuple[Any, ...],
-) -> None:
+def _main(connection: Connection, log: str, backend: str, task: bytes) -> None:
     """Serve in the child process until `serve` returns or the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which ends this one
     with open(log, "wb", buffering=0) as file:  # what SOFA and scenes print must not mix in
@@ -146,6 +144,7 @@ def _main(
         os.dup2(file.fileno(), 2)
     try:
         find_backend(backend)
+        serve, arguments = pickle.loads(task)
         serve(connection, *arguments)
     except EOFError:
         pass

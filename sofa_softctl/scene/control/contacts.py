@@ -93,15 +93,18 @@ def contacts_of(system: ComplianceSystem) -> list[Contact]:
     for owner, rows in system.owners():
         if owner.getClassName() in KINDS:
             read = _from_runtime if hasattr(owner, "near") else _from_rows
-            contacts += read(owner, rows)
+            contacts += read(owner, rows, system.body_paths)
     return sorted(contacts, key=lambda contact: (contact.bodies, contact.nodes))
 
 
-def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
+def _from_runtime(owner: Any, rows: np.ndarray, paths: dict[Any, str]) -> list[Contact]:
     proximity, count = owner.near, owner.rows_each
-    states = (model.state for model in owner.models)
-    bodies: Any = tuple(body_path(state) for state in states)
-    friction = float(owner.mu.value)
+    states = [model.state for model in owner.models]
+    for state in states:
+        if state not in paths:
+            paths[state] = body_path(state)
+    bodies: Any = tuple(paths[state] for state in states)
+    friction = float(owner.mu.get())
     first, second = (_own_nodes(model, proximity, side) for side, model in enumerate(owner.models))
     pairs = zip(first, second, owner.identity, strict=True)
     return [
@@ -121,8 +124,9 @@ def _from_runtime(owner: Any, rows: np.ndarray) -> list[Contact]:
     ]
 
 
-def _from_rows(owner: Any, rows: np.ndarray) -> list[Contact]:
+def _from_rows(owner: Any, rows: np.ndarray, paths: dict[Any, str]) -> list[Contact]:
     """Return the contacts in SOFA from the directions of the rows."""
+    del paths  # SOFA's Python makes objects of states anew
     first, second = (owner.findLink(name).getLinkedBase() for name in ("object1", "object2"))
     bodies = (body_path(first), body_path(second))
     H = _directions(second, rows)

@@ -14,7 +14,7 @@ import Sofa.Core
 from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import UsageError
 from sofa_softctl.runtime.core.event import key_pressed, key_released
-from sofa_softctl.scene.control.steps import controllers_of, key_hearers
+from sofa_softctl.scene.graph.nodes import controllers_of, key_hearers
 
 NAMES = {
     "left": "\x12",

@@ -16,11 +16,8 @@ import numpy as np
 from sofa_softctl.errors import DivergedError
 from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.helper import message
-from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import controllers_of, nodes_of, own_state
 
-_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
-"""Components, in addition to controllers in Python, that react to keys."""
 ENDS = {
     "CollisionBeginEvent": "free motion",
     "CollisionEndEvent": "collision",
@@ -118,17 +115,6 @@ class SofaSteps:
         self._last, self._in_controllers = now, 0.0
 
 
-def controllers_of(Sofa: Any, root: Any) -> list[Any]:
-    """Return the Python controllers of a graph, in its order, without the phase listener."""
-    kind = Sofa.Core.Controller
-    return [
-        component
-        for node in nodes_of(root)
-        for component in node.objects
-        if isinstance(component, kind) and type(component).__name__ != "PhaseListener"
-    ]
-
-
 def _listener(Sofa: Any, end_phase: Callable[[str], None]) -> Any:
     class PhaseListener(Sofa.Core.Controller):  # type: ignore[misc, name-defined]
         """Listener for the events between the phases of a step."""
@@ -142,22 +128,3 @@ def _listener(Sofa: Any, end_phase: Callable[[str], None]) -> Any:
                 end_phase(event["type"])
 
     return PhaseListener(name="softctl_phases")
-
-
-def key_hearers(root: Any) -> list[Any]:
-    """Return the controllers and components of a scene that react to keys."""
-    components = (component for node in nodes_of(root) for component in node.objects)
-    return [
-        *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
-        *(component for component in components if component.getClassName() in _HEAR_KEYS),
-    ]
-
-
-def _hears_keys(controller: Any) -> bool:
-    """Return True if a controller does something when a key is pressed."""
-    plain = find_backend().Sofa.Core.Controller
-    return any(
-        getattr(type(controller), name, None) is not getattr(plain, name, None)
-        or name in vars(controller)
-        for name in ("onKeypressedEvent", "onEvent")
-    )

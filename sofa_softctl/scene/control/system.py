@@ -6,12 +6,14 @@ lambda / effort_factor, for any dt and integrator.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sofa_softctl.errors import SceneError
+from sofa_softctl.scene.control.access import reader, watch
 from sofa_softctl.scene.graph.nodes import nodes_of
 
 SOLVERS_WITH_W = (
@@ -38,6 +40,8 @@ class ComplianceSystem:
     def __init__(self, root: Any) -> None:
         self.root = root
         self.solver = _constraint_solver(root)
+        self.body_paths: dict[Any, str] = {}
+        """Paths of bodies by their states, see `contacts.contacts_of`."""
 
     @property
     def size(self) -> int:
@@ -51,9 +55,12 @@ class ComplianceSystem:
     def owners(self) -> list[tuple[Any, np.ndarray]]:
         """Return the components that own rows in this step, with their rows, in their order.
 
-        A component's rows end before the first row of the next one, which gives the number of
-        rows of every owner, also of contacts.
+        In SOFA a component's rows end before the first row of the next one, which gives the number
+        of rows of every owner, also of contacts.
         """
+        if hasattr(self.solver, "problem"):  # of the runtime
+            ranges = ((c, int(c.constraintIndex.get())) for c in self.solver.problem.active)
+            return [(c, np.arange(k, k + c.row_count)) for c, k in ranges if c.row_count]
         components = _constraints(self.root)
         firsts = [int(component.constraintIndex.value) for component in components]
         order = np.argsort(firsts, kind="stable")
@@ -78,12 +85,6 @@ class ComplianceSystem:
         """Set the free motion of rows, before the solver runs."""
         self.solver.dfree()[rows] = delta
 
-    def delta_by_others(self, rows: np.ndarray, other_rows: np.ndarray) -> np.ndarray:
-        """Return the contribution of other rows' multipliers to delta of `rows`, shape (n,)."""
-        W = np.asarray(self.solver.W())[np.ix_(rows, other_rows)]
-        added: np.ndarray = W @ np.asarray(self.solver.lambda_force())[other_rows]
-        return added
-
     def set_effort(self, rows: np.ndarray, effort: np.ndarray, factor: np.ndarray) -> None:
         """Set the efforts that the correction applies on the rows."""
         self.solver.lambda_force()[rows] = effort * factor
@@ -99,9 +100,14 @@ class ComponentRows:
     def __init__(self, system: ComplianceSystem, components: Sequence[Any]) -> None:
         self.components = components
         self._system = system
-        self._first = [component.findData("constraintIndex") for component in components]
+        first = [component.findData("constraintIndex") for component in components]
+        self._read_first, self._have_moved = [reader(data) for data in first], watch(first)
         self._count = np.array([row_count(component) for component in components], dtype=int)
-        self._known: tuple[int, list[int]] = (-1, [])
+        nodes = (component.getContext() for component in components)
+        switches = {id(data): data for node in nodes for data in _switches(node)}
+        self._were_switched = watch(list(switches.values()))
+        self._firsts: list[int] = []  # and the size of the system at the last look:
+        self._size = -1
         self._rows = self._others = np.empty(0, dtype=int)
 
     def row_indices(self) -> tuple[np.ndarray, np.ndarray]:
@@ -110,13 +116,16 @@ class ComponentRows:
         Raises:
             SceneError: a component made no rows in this step.
         """
-        size, first = self._system.size, [data.value for data in self._first]
-        if (size, first) != self._known:
-            self._rows = self._find(size, np.array(first, dtype=int))
+        size = self._system.size
+        if self._have_moved() or size != self._size:
+            firsts = [read() for read in self._read_first]
+            if firsts != self._firsts or size < self._size or self._were_switched():
+                self._firsts = []
+                self._rows = self._find(size, np.array(firsts, dtype=int))
             is_other = np.ones(size, dtype=bool)
             is_other[self._rows] = False
             self._others = np.flatnonzero(is_other)
-            self._known = (size, first)
+            self._firsts, self._size = firsts, size
         return self._rows, self._others
 
     def _find(self, size: int, first: np.ndarray) -> np.ndarray:
@@ -132,9 +141,13 @@ class ComponentRows:
         return rows
 
 
+def _switches(node: Any) -> list[Any]:
+    """Return the Data `activated` of a node and of those above it."""
+    return [node.findData("activated"), *itertools.chain(*map(_switches, node.parents))]
+
+
 def _is_on(node: Any) -> bool:
-    """Return True if a node and those above it are activated."""
-    return bool(node.findData("activated").value) and all(map(_is_on, node.parents))
+    return all(data.value for data in _switches(node))
 
 
 def effort_factor(root: Any, component: Any) -> float:

@@ -14,8 +14,7 @@ import numpy as np
 from sofa_softctl.errors import SceneError
 from sofa_softctl.runtime.core import attributes
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import controllers_of
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import controllers_of, nodes_of, own_state
 
 ROOT = ("time", "dt", "gravity", "nbComputedSteps")
 """Transferred Data of the root."""

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend.backend import find_backend
 
 _KEY = "_softctl_without_devices"
+_HEAR_KEYS = ("AnimationEditor", "MechanicalStateController")
+"""Components, in addition to controllers in Python, that react to keys."""
 
 
 def keep_devices_closed(root: Any) -> None:
@@ -80,6 +83,37 @@ def nodes_of(root: Any) -> list[Any]:
 def objects_of(root: Any) -> Iterator[Any]:
     """Return the components of a scene, in the order of the graph."""
     return (component for node in nodes_of(root) for component in node.objects)
+
+
+def component_at(root: Any, path: str) -> Any:
+    """Return the component at a path such as '/trunk/long_up/cable'.
+
+    Raises:
+        SceneError: The component is missing.
+    """
+    paths = {}
+    for node in nodes_of(root):
+        for component in node.objects:
+            paths[component.getPathName()] = component
+    if path not in paths:
+        raise SceneError(
+            f"There is no component '{path}'.{did_you_mean(path, paths)} Paths begin with '/', "
+            "such as '/trunk/tip/dofs'."
+        )
+    return paths[path]
+
+
+def data_at(root: Any, path: str) -> Any:
+    """Return the Data at a path such as '/trunk/tip/dofs.position'.
+
+    Raises:
+        SceneError: The component or the Data is missing.
+    """
+    owner, _, name = path.rpartition(".")
+    data = component_at(root, owner or path).findData(name)
+    if data is None:
+        raise SceneError(f"'{owner}' has no Data '{name}'.")
+    return data
 
 
 def attributes_of(item: Any) -> dict[str, Any]:
@@ -174,3 +208,33 @@ def section_of(component: Any) -> float:
     sides = next(filter(np.all, boxes), np.ptp(box_of(body), axis=0))
     lower, middle = np.sort(sides)[:2]
     return float(lower) * float(middle)  # infinite after divergence
+
+
+def controllers_of(Sofa: Any, root: Any) -> list[Any]:
+    """Return the Python controllers of a graph, in its order, without the phase listener."""
+    kind = Sofa.Core.Controller
+    return [
+        component
+        for node in nodes_of(root)
+        for component in node.objects
+        if isinstance(component, kind) and type(component).__name__ != "PhaseListener"
+    ]
+
+
+def key_hearers(root: Any) -> list[Any]:
+    """Return the controllers and components of a scene that react to keys."""
+    components = (component for node in nodes_of(root) for component in node.objects)
+    return [
+        *filter(_hears_keys, controllers_of(find_backend().Sofa, root)),
+        *(component for component in components if component.getClassName() in _HEAR_KEYS),
+    ]
+
+
+def _hears_keys(controller: Any) -> bool:
+    """Return True if a controller does something when a key is pressed."""
+    plain = find_backend().Sofa.Core.Controller
+    return any(
+        getattr(type(controller), name, None) is not getattr(plain, name, None)
+        or name in vars(controller)
+        for name in ("onKeypressedEvent", "onEvent")
+    )

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import controllers_of
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import controllers_of, nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import Body, StartWarning, at, gravity_of, point
 
 FIXED = ("FixedProjectiveConstraint", "FixedConstraint")

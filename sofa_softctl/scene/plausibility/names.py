@@ -12,7 +12,7 @@ from typing import Any
 
 from sofa_softctl.base.suggestions import nearest_names
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import controllers_of
+from sofa_softctl.scene.graph.nodes import controllers_of
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 
 EVENTS = """

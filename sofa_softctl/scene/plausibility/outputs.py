@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import controllers_of
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state
+from sofa_softctl.scene.graph.nodes import controllers_of, nodes_of, own_state
 from sofa_softctl.scene.plausibility.bodies import StartWarning, at
 
 

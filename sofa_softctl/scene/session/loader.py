@@ -20,7 +20,7 @@ from sofa_softctl.base.suggestions import did_you_mean
 from sofa_softctl.errors import ParameterError, SceneError, SoftctlError, UnknownComponentError
 from sofa_softctl.runtime.simulation.scene_file import import_scene
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import controllers_of
+from sofa_softctl.scene.graph.nodes import controllers_of
 from sofa_softctl.scene.graph.recipe import Recipe, remember_recipe
 from sofa_softctl.units import Units
 

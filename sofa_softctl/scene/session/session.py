@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +17,7 @@ from sofa_softctl.errors import RecordError, SceneError
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.control.steps import SofaSteps, controllers_of
-from sofa_softctl.scene.graph.nodes import nodes_of, own_state, path_of
+from sofa_softctl.scene.graph.nodes import controllers_of, nodes_of, own_state, path_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.names import unused_warnings
 from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
@@ -35,6 +34,8 @@ from sofa_softctl.scene.session.loader import (
 if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile
     from sofa_softctl.scene.control.channels import DataChannel
+    from sofa_softctl.scene.control.steps import SofaSteps
+    from sofa_softctl.scene.session.batch import SessionBatch
     from sofa_softctl.scene.session.recording import Recorder
 
 
@@ -92,8 +93,11 @@ class Session:
             if self.root is not None:
                 clean_up(self.backend.Sofa, self.controllers)
             raise
-        in_sofa = self.backend.name == "sofa"
-        self._sofa = SofaSteps(self.backend.Sofa, self.root) if in_sofa else None
+        self._sofa: SofaSteps | None = None
+        if self.backend.name == "sofa":
+            from sofa_softctl.scene.control.steps import SofaSteps
+
+            self._sofa = SofaSteps(self.backend.Sofa, self.root)
         animate = partial(self._simulation.animate, self.root)
         self._animate: Callable[[float], None] = self._sofa.animate if self._sofa else animate
         self.step_count = 0
@@ -174,6 +178,35 @@ class Session:
         self.step_count += 1
         if self._recorder is not None:
             self._recorder.write(self.time)
+
+    @classmethod
+    def batch(
+        cls,
+        scene: str | Path | Callable[..., Any],
+        count: int,
+        *,
+        parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        workers: int = 0,
+    ) -> SessionBatch:
+        """Return copies of a scene in the embedded runtime that are stepped together.
+
+        Args:
+            scene: A scene file, or a function createScene(root, ...); with workers it is pickled.
+            count: Number of copies.
+            parameters: Parameters of createScene, for all copies or for each of them.
+            workers: Number of processes that share the copies, at most one per core; 0 keeps them
+                in this one.
+
+        Raises:
+            UsageError: There is no copy, there are more workers than copies or cores, or the number
+                of parameters is not that of copies.
+            SceneError: The scene is invalid, or the meshes of two copies differ.
+            WorkerError: A process was lost.
+        """
+        from sofa_softctl.scene.session.batch import SessionBatch
+
+        create = partial(cls, scene, backend="embedded")
+        return SessionBatch(create, count, parameters=parameters, workers=workers)
 
     def reset(self) -> None:
         """Return to the state after the start, bit for bit on the embedded backend.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,26 @@ EFFECT_TOLERANCE = 1e-6
 """Effect of actuators by their and the effector's compliance, below which it is zero [-]."""
 
 
+@dataclass
+class _WatchedLimit:
+    """A limit of an actuator, and the number of steps in which the actuator is at it."""
+
+    actuator: Any
+    name: str
+    value: Any
+    """Data that is limited, itself or by its change in a step."""
+    bound: Any
+    steps: int = 0
+    before: float = 0.0
+
+    def step(self) -> None:
+        """Look at a step."""
+        bound, current = float(self.bound.value), float(self.value.value)
+        if self.name.endswith("Variation"):
+            current, self.before = abs(current - self.before), current
+        self.steps += current >= bound - LIMIT_TOLERANCE * abs(bound)
+
+
 class WatchedEffector:
     """A PositionEffector of points, and limits that actuators are at in every step."""
 
@@ -42,13 +64,12 @@ class WatchedEffector:
         self._nearest = self._farthest = self._distance()
         self._solver = solver
         cables = [e for e in objects_of(solver.getContext()) if e.getClassName() == "CableActuator"]
-        self._limits = {
-            (item, value, limit): 0
+        self._limits = [
+            _WatchedLimit(item, limit, item.findData(value), data)
             for item in cables
             for value, limit in LIMITS
             if (data := item.findData(limit)) is not None and data.isSet()
-        }
-        self._before = dict.fromkeys(self._limits, 0.0)
+        ]
         self._goal_start = np.array(component.effectorGoal.value, dtype=float)[:1, :3]
         self._effect = 0.0  # of the actuators, the largest so far [-]
         self._rows = [
@@ -56,14 +77,13 @@ class WatchedEffector:
             for item in objects_of(component.getContext().getRoot())
             if getattr(item, "inverse_role", None) is not None
         ]
-        self._ignored = np.zeros(
-            2
-        )  # along directions that do not count: travel of the goal, distance
+        # Along directions that do not count: travel of the goal, and distance.
+        self._ignored = np.zeros(2)
 
     def _distance(self) -> float:
         """Return the distance to the goal along the directions that count [length]."""
         difference, _, directions, use = self._difference()
-        return float(np.linalg.norm(difference @ directions[use].T, axis=1).max(initial=0.0))
+        return _largest(difference, directions[use])
 
     def _difference(self) -> tuple[np.ndarray, ...]:
         """Return position minus goal, goals, directions, and which of these count [length]."""
@@ -74,29 +94,21 @@ class WatchedEffector:
         goal = np.asarray(effector.effectorGoal.value, dtype=float)[: len(x), :3]
         return x[: len(goal), :3] - goal, goal, directions, use
 
-    def _note_ignored(self) -> None:
-        """Note how far the goal goes, and is away, along the directions that do not count."""
-        difference, goal, directions, use = self._difference()
-        parts = (goal[:1] - self._goal_start, difference)
-        sizes = [np.abs(part @ directions[~use].T).max(initial=0.0) for part in parts]
-        self._ignored = np.maximum(self._ignored, sizes)
-
     def step(self) -> None:
         """Note the distance and the limits of a step."""
         self._steps += 1
-        distance = self._distance()
-        self._note_ignored()
+        difference, goal, directions, use = self._difference()
+        distance = _largest(difference, directions[use])
+        if not use.all():
+            parts = (goal[:1] - self._goal_start, difference)
+            sizes = [np.abs(part @ directions[~use].T).max(initial=0.0) for part in parts]
+            self._ignored = np.maximum(self._ignored, sizes)
         if self._effect <= EFFECT_TOLERANCE:
             self._effect = self._effect_now()
         self._farthest = max(self._farthest, distance)
         self._nearest = min(self._nearest, distance)
-        for key in self._limits:
-            actuator, value, limit = key
-            bound = float(actuator.findData(limit).value)
-            current = float(actuator.findData(value).value)
-            if limit.endswith("Variation"):
-                current, self._before[key] = abs(current - self._before[key]), current
-            self._limits[key] += current >= bound - LIMIT_TOLERANCE * abs(bound)
+        for limit in self._limits:
+            limit.step()
 
     def _effect_now(self) -> float:
         """Return the largest effect of an actuator on it [-]; inf where others may pass it on."""
@@ -162,10 +174,10 @@ class WatchedEffector:
         if not np.any(effector.weight.value):
             return "Its weight is 0, so that its goal does not count. Give a positive weight."
         reasons = [
-            f"{actuator.getPathName()} at {limit}={float(actuator.findData(limit).value):g} "
-            f"in {steps}"
-            for (actuator, _, limit), steps in self._limits.items()
-            if 5 * steps > self._steps
+            f"{limit.actuator.getPathName()} at {limit.name}={float(limit.bound.value):g} "
+            f"in {limit.steps}"
+            for limit in self._limits
+            if 5 * limit.steps > self._steps
         ][:3]
         shift = float(effector.maxShiftToTarget.value)
         if effector.limitShiftToTarget.value and distance > SHIFT_RATIO_MIN * shift:
@@ -227,3 +239,9 @@ def watched_effectors(root: Any) -> list[WatchedEffector]:
         if component.getClassName() == "PositionEffector"
         and np.shape(component.effectorGoal.value)[-1] == 3
     ]
+
+
+def _largest(differences: np.ndarray, directions: np.ndarray) -> float:
+    """Return the largest length of differences (n, 3) along directions (k, 3), 0 of none."""
+    along = differences @ directions.T
+    return math.sqrt((along * along).sum(axis=1).max(initial=0.0))

@@ -78,8 +78,8 @@ class WatchedPull:
     """Nodes, shape (n,)."""
     start: np.ndarray = field(init=False)
     """Target and present values of the nodes at the start, shape (2, n, 3) or (2, n, 7)."""
-    targets: deque[np.ndarray] = field(default_factory=lambda: deque(maxlen=50))
-    """Changes of the target in the last steps."""
+    targets: deque[np.ndarray] = field(default_factory=lambda: deque(maxlen=11))
+    """Changes of the target at the last looks, the first of them 50 steps ago."""
     travel: np.ndarray = field(init=False)
     """Largest changes of positions and of quaternions, of targets and nodes, shape (2, 2)."""
 
@@ -91,7 +91,7 @@ class WatchedPull:
         return np.array([np.asarray(x, dtype=float)[self.points] for x in values])
 
     def check(self, _time: float) -> None:
-        """Look at the nodes, and at what they were pulled to some steps ago."""
+        """Look at the nodes, and at what they were pulled to ten looks ago."""
         change = np.abs(self._values() - self.start).max(axis=1, initial=0.0)
         self.targets.append(change[0].copy())
         change[0] = self.targets[0] if len(self.targets) == self.targets.maxlen else 0.0

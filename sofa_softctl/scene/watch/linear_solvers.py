@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sofa_softctl.scene.graph.nodes import nodes_of
+from sofa_softctl.scene.graph.nodes import attributes_of, nodes_of
 
 UNSOLVED_MAX = 0.1
 """Residual by load, both summed over the steps, above which a solver has not solved [-]."""
@@ -49,5 +49,5 @@ def watched_linear_solvers(root: Any) -> list[WatchedLinearSolver]:
     return [
         WatchedLinearSolver(component)
         for component in components
-        if hasattr(component, "residual_sum")
+        if "residual_sum" in attributes_of(component)
     ]

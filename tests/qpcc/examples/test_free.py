@@ -7,7 +7,9 @@ from sofa_softctl.qpcc.solve.solve import solve
 PROBLEMS = all_problems()
 
 
-@pytest.mark.parametrize("solver", ["daqp", "proxqp", "qpsolvers:daqp", "qpsolvers:proxqp"])
+@pytest.mark.parametrize(
+    "solver", ["active-set", "daqp", "proxqp", "qpsolvers:daqp", "qpsolvers:proxqp"]
+)
 @pytest.mark.parametrize("named", PROBLEMS, ids=[named.name for named in PROBLEMS])
 def test_every_solver_finds_the_known_answer_by_itself(named, solver):
     """1e-7 of the largest effort: 10 times the tolerance of the check, as none is ill-conditioned.

@@ -8,6 +8,7 @@ from collections import deque
 import numpy as np
 import pytest
 
+from sofa_softctl.runtime.core import attributes
 from sofa_softctl.runtime.simulation import snapshot
 from sofa_softctl.scene.copies.rollout import copy_of
 from sofa_softctl.scene.copies.state import apply_state, state_of
@@ -205,3 +206,12 @@ def test_a_class_that_says_what_its_state_is_keeps_the_word(Sofa, caplog):
     session.reset()
     assert session.root.wander.n == -1
     assert not caplog.messages
+
+
+@pytest.mark.quick
+def test_controllers_of_a_real_sofa_have_state_though_their_class_lists_no_data():
+    controller = type("Wander", (), {"made_at": "scene.py:3"})()
+    controller.level, controller.onKeypressedEvent = 0.0, None
+    held = attributes.capture(controller)
+    controller.level = 1.0
+    assert attributes.changed_attributes(controller, held) == ["level"]

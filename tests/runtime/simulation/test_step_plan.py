@@ -139,6 +139,18 @@ def test_a_cable_that_is_changed_between_steps_has_its_new_row(cube):
     assert cable.force.get() == pytest.approx(0.5)
 
 
+def test_a_drive_changes_parameters_and_leaves_the_rows_arranged(cube):
+    animate(cube)
+    problem = loop_of(cube).problem
+    arranged = problem.blocks
+    cube.getChild("body").getChild("right").getObject("cable").value.value = [0.25]
+    animate(cube)
+    assert problem.blocks is arranged and 0.25 in problem.lam
+    cube.getChild("body").getChild("right").getObject("cable").pullPoint.value = [1.0, 1.0, 3.0]
+    animate(cube)
+    assert problem.blocks is not arranged
+
+
 def test_a_cable_whose_time_has_ended_has_no_row(cube):
     animate(cube)
     cube.getChild("body").getChild("left").getObject("cable").endTime.value = 0.005

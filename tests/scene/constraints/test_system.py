@@ -57,16 +57,6 @@ def test_every_owner_has_its_rows(inside):
     ]
 
 
-def test_what_others_add_to_delta_is_w_times_their_multipliers(inside):
-    def look(system, root):
-        W, lam = system.solver.W().copy(), system.solver.lambda_force().copy()
-        return system.delta_by_others(np.array([0]), np.array([1])), W, lam
-
-    added, W, lam = inside(look, value=3.0)
-    assert lam[1] != 0.0
-    np.testing.assert_array_equal(added, W[:1, 1:] @ lam[1:])
-
-
 def test_a_component_without_rows_in_this_step_is_named(inside):
     def look(system, root):
         if root.time.value > 0.0:  # from the second step on the cable is off

@@ -20,7 +20,7 @@ from sofa_softctl.runtime.core.data.types import Bool, Color, Integers, Real, Re
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
-from sofa_softctl.runtime.kernels.contact.broad_phase import element_boxes
+from sofa_softctl.runtime.kernels.contact.broad_phase import element_boxes, hull_of
 from sofa_softctl.runtime.kernels.contact.proximity import Surface
 
 if TYPE_CHECKING:
@@ -169,10 +169,16 @@ class CollisionModel(SingleStateComponent):
         """Return the elements at the present positions."""
         return self._surface._replace(x=self.positions())
 
-    def boxes(self) -> np.ndarray:
-        """Return the box around each element and its reach, shape (m, 6)."""
+    def hull(self) -> list[float]:
+        """Return the box around all elements at the present positions: `boxes` are inside it."""
         if self._boxes is None or self.moving.get():
             self._boxes = element_boxes(self.positions(), self.elements, self.reach)
+            self._hull = hull_of(self._boxes).tolist()
+        return self._hull
+
+    def boxes(self) -> np.ndarray:
+        """Return the box around each element and its reach at the last `hull`, shape (m, 6)."""
+        assert self._boxes is not None
         return self._boxes
 
     def are_joined(self, first: np.ndarray, second: np.ndarray, chain: int) -> np.ndarray:

@@ -17,13 +17,13 @@ from sofa_softctl.runtime.components.collision.penality import PenalityContactFo
 from sofa_softctl.runtime.components.collision.response import CollisionResponse, Contact
 from sofa_softctl.runtime.components.constraint.contact import UnilateralLagrangianConstraint
 from sofa_softctl.runtime.core.component import Component
+from sofa_softctl.runtime.core.data.data import DataWatch
 from sofa_softctl.runtime.core.data.types import Bool, Int, Text, Vector
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import keeps_sofa_defects, not_negative
-from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs, hull_of
+from sofa_softctl.runtime.kernels.contact.broad_phase import candidate_pairs
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities, without_duplicates
 
-BOX_GROWTH = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
 DUPLICATE_TOLERANCE = 1e-8
 """Largest sum of squared distances of duplicate contacts [length^2], as in SOFA."""
 
@@ -89,6 +89,8 @@ class CollisionPipeline(ContactDetection):
         self._first_element: dict[int, int] = {}
         self._is_checked = False
         self._untested = UntestedPairs()
+        self._touching: list[tuple[Pair, bool]] = []
+        self._touching_watch: DataWatch | None = None
 
     def init(self) -> None:
         """Warn of missing parts."""
@@ -123,7 +125,7 @@ class CollisionPipeline(ContactDetection):
         for model in models:
             model.prepare()
         starts = np.cumsum([0, *(len(model.elements) for model in models)])
-        self._models = models
+        self._models, self._touching_watch = models, None
         self._listeners = [
             listener
             for node in self._context.getRoot().walk()
@@ -143,14 +145,9 @@ class CollisionPipeline(ContactDetection):
             self._is_checked = True
             warn_of_overlap(self._models, self._may_push, method)
         touching: set[tuple[int, int]] = set()
-        boxes = {
-            id(model): model.boxes()
-            for model in self._models
-            if model.active.get() and len(model.elements)
-        }
-        for first, second in self._near_models(method, boxes):
+        for first, second in self._near_models(method):
             key = (id(first), id(second))
-            hits = self._near_elements(method, first, second, boxes)
+            hits = self._near_elements(method, first, second)
             if not len(hits.distance):
                 continue
             contact = self._contacts_by_pair.get(key) or self._respond(key, first, second)
@@ -178,32 +175,43 @@ class CollisionPipeline(ContactDetection):
         can_touch = first.active.get() and second.active.get() and first.touches(second)
         return can_touch and response.response_of(first, second).kind != "nullptr"
 
-    def _near_models(self, method: Intersection, boxes: dict[int, np.ndarray]) -> list[Pair]:
-        models = [model for model in self._models if id(model) in boxes]
+    def _near_models(self, method: Intersection) -> list[Pair]:
+        """Return the pairs of models to test, whose boxes are near each other."""
         alarm = method.alarmDistance.get()
-        hulls = [_hull(boxes[id(model)], alarm) for model in models]
+        hulls = {id(m): m.hull() for m in self._models if m.active.get() and len(m.elements)}
         limits = self._part("broad phase").box.get()
         if (limits[:3] < limits[3:]).all():
-            inside = [_overlap(hull, limits.tolist()) for hull in hulls]
-        else:
-            inside = [True] * len(models)
+            region = limits.tolist()
+            hulls = {key: hull for key, hull in hulls.items() if _are_near(hull, region, alarm)}
         pairs: list[Pair] = []
         untested: list[Pair] = []
-        for j, new in enumerate(models):
-            for i in range(j + 1):
-                if not (inside[i] and inside[j] and _overlap(hulls[i], hulls[j])):
-                    continue
-                if new.touches(models[i]):
-                    pair = order_pair(new, models[i])
-                    (pairs if method.supports(*pair) else untested).append(pair)
-        self._untested.warn(untested, models, method, self._may_push)
+        for pair, is_tested in self._pairs_that_may_touch(method):
+            first, second = hulls.get(id(pair[0])), hulls.get(id(pair[1]))
+            if first is not None and second is not None and _are_near(first, second, alarm):
+                (pairs if is_tested else untested).append(pair)
+        if untested:
+            models = [model for model in self._models if id(model) in hulls]
+            self._untested.warn(untested, models, method, self._may_push)
         return pairs
 
-    def _near_elements(
-        self, method: Intersection, first: Any, second: Any, boxes: dict[int, np.ndarray]
-    ) -> Proximities:
-        widened = boxes[id(first)] + method.alarmDistance.get() * BOX_GROWTH
-        pairs = candidate_pairs(widened, boxes[id(second)])
+    def _pairs_that_may_touch(self, method: Intersection) -> list[tuple[Pair, bool]]:
+        """Return the pairs that may touch, and whether the method tests them; read once."""
+        if self._touching_watch is None:
+            options = [item._data.values() for item in (*self._models, method)]
+            data = [d for values in options for d in values if not d.type.read_only]
+            self._touching_watch = DataWatch(data)
+        if self._touching_watch.has_changed():
+            pairs = [
+                order_pair(new, old)
+                for j, new in enumerate(self._models)
+                for old in self._models[: j + 1]
+                if new.touches(old)
+            ]
+            self._touching = [(pair, method.supports(*pair)) for pair in pairs]
+        return self._touching
+
+    def _near_elements(self, method: Intersection, first: Any, second: Any) -> Proximities:
+        pairs = candidate_pairs(first.boxes(), second.boxes(), method.alarmDistance.get())
         if first._context is second._context:
             pairs = _without_neighbours(pairs, first, second)
         return method.hits(first, second, pairs)
@@ -287,15 +295,16 @@ def _remove_duplicates(hits: Proximities) -> Proximities:
     return hits if is_distinct else Proximities(*(values[indices] for values in hits))
 
 
-def _hull(boxes: np.ndarray, alarm: float) -> list[float]:
-    """Return the box around all boxes, enlarged at its lower corner."""
-    hull = hull_of(boxes)
-    hull[:3] -= alarm
-    return hull.tolist()  # type: ignore[no-any-return]
-
-
-def _overlap(a: list[float], b: list[float]) -> bool:
-    return all(a[c] <= b[3 + c] and b[c] <= a[3 + c] for c in range(3))
+def _are_near(a: list[float], b: list[float], alarm: float) -> bool:
+    """Return True if two boxes overlap, with their lower corners moved down by the distance."""
+    return (
+        a[0] - alarm <= b[3]
+        and b[0] - alarm <= a[3]
+        and a[1] - alarm <= b[4]
+        and b[1] - alarm <= a[4]
+        and a[2] - alarm <= b[5]
+        and b[2] - alarm <= a[5]
+    )
 
 
 def _without_neighbours(

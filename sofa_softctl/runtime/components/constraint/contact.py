@@ -15,7 +15,11 @@ from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 from sofa_softctl.runtime.kernels.constraint.gauss_seidel import COULOMB, UNILATERAL, row_parameters
 from sofa_softctl.runtime.kernels.contact.frames import contact_frames
 from sofa_softctl.runtime.kernels.contact.proximity import Proximities
-from sofa_softctl.runtime.kernels.contact.share import share_in_contact
+from sofa_softctl.runtime.kernels.contact.rows import (
+    contact_rows,
+    contact_violation,
+    point_motions,
+)
 from sofa_softctl.runtime.kernels.mapping import rigid
 
 STEP_ATTRIBUTES = ("near", "identity", "contact_distance", "frames", "force", "gap", "free_slide")
@@ -103,30 +107,26 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def parts(self) -> list[StateRows]:
         """Return the rows on the first state, and on the second if it differs."""
-        a, b = self._rows_on(0, -1.0), self._rows_on(1, 1.0)
+        a, b = self._rows_on(0), self._rows_on(1)
         if a[0] is not b[0]:
             return [a, b]
         row, node, direction = (np.concatenate(part) for part in zip(a[1:], b[1:], strict=True))
         return [(a[0], row, node, direction)]
 
-    def _rows_on(self, side: int, sign: float) -> StateRows:
-        model, count = self.models[side], self.rows_each
+    def _rows_on(self, side: int) -> StateRows:
+        model = self.models[side]
         if model.state.kind.name == "Rigid3":
-            return self._rows_on_bodies(side, sign)
-        nodes = model.elements[self.near.element[:, side]]  # (p, k)
-        weights = self.near.weight[:, side, : nodes.shape[1]]  # (p, k)
-        shape = (len(nodes), count, nodes.shape[1])
-        row = np.broadcast_to(np.arange(shape[0] * count).reshape(-1, count, 1), shape)
-        directions = sign * weights[:, None, :, None] * self.frames[:, :count, None, :]
-        is_used = np.broadcast_to(weights[:, None, :] != 0.0, shape)
-        node = np.broadcast_to(nodes[:, None, :], shape)
-        return model.state, row[is_used], node[is_used], directions[is_used]
+            return self._rows_on_bodies(side)
+        near = self.near
+        return model.state, *contact_rows(
+            model.elements, near.element, near.weight, side, self.frames, self.rows_each
+        )
 
-    def _rows_on_bodies(self, side: int, sign: float) -> StateRows:
+    def _rows_on_bodies(self, side: int) -> StateRows:
         """Return rows on bodies with spheres: a push at the surface turns the body as well."""
         model, count = self.models[side], self.rows_each
         bodies = np.repeat(model.elements[self.near.element[:, side], 0], count)
-        push = sign * self.frames[:, :count]  # (p, count, 3)
+        push = (-1.0, 1.0)[side] * self.frames[:, :count]  # (p, count, 3)
         arm = self._arms(side)[2]
         turn = np.cross(arm[:, None], push)
         rows = np.concatenate([push, turn], axis=2).reshape(-1, 6)
@@ -155,16 +155,13 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def _motion(self, side: int) -> np.ndarray:
         """Return the free motion of each contact point, shape (p, 3)."""
-        model = self.models[side]
-        nodes = model.elements[self.near.element[:, side]]
-        state = model.state
-        displacements = state.free_position.get()[nodes] - state.position.get()[nodes]  # (p, k, 3)
-        weights = self.near.weight[:, side, : nodes.shape[1]]
-        total: np.ndarray = np.einsum("pk,pkc->pc", weights, displacements[..., :3])
+        model, near = self.models[side], self.near
+        positions = model.state.position.get(), model.state.free_position.get()
+        motions = point_motions(model.elements, near.element, near.weight, side, *positions)
         if model.state.kind.name == "Rigid3":
             before, after, _ = self._arms(side)
-            total += after - before
-        return total
+            motions += after - before
+        return motions
 
     @property
     def distance(self) -> np.ndarray:
@@ -174,15 +171,15 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     @override
     def violation(self) -> np.ndarray:
-        moves = [self._motion(side) for side in (0, 1)]
-        gap = self.distance - self.contact_distance
-        slide = np.einsum("prc,pc->pr", self.frames, moves[1] - moves[0])  # (p, 3)
-        free = gap + slide[:, 0]
-        size = sum(np.linalg.norm(move, axis=1) for move in moves)
-        self.free_slide = slide[:, 1:].copy()
-        slide *= share_in_contact(gap, free, size)[:, None]
-        slide[:, 0] = free
-        return slide[:, : self.rows_each].ravel()
+        violation, self.free_slide = contact_violation(
+            self.near.point,
+            self.frames,
+            self.contact_distance,
+            self._motion(0),
+            self._motion(1),
+            self.rows_each,
+        )
+        return violation
 
     def motion_violation(self) -> np.ndarray:
         """Return the violation in velocities, where the whole tangential motion is sliding."""

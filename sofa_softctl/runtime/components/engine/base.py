@@ -13,7 +13,7 @@ from typing_extensions import override
 from sofa_softctl.base.source_line import scene_line
 from sofa_softctl.runtime.core.component import Component
 from sofa_softctl.runtime.core.data import reading
-from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.data import Data, read_counters
 from sofa_softctl.runtime.core.data.types import DataType, Vectors
 
 
@@ -87,7 +87,7 @@ class Engine(Component):
             return
         attributes["_is_computing"] = True
         try:
-            counters = [data.getCounter() for data in self.sources()]
+            counters = read_counters(self.sources())
             if counters != self._input_counters:
                 self.compute()
                 attributes["_input_counters"] = counters

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from sofa_softctl.base.source_line import describe
 from sofa_softctl.runtime.components.projective.base import NodeConstraint
-from sofa_softctl.runtime.core.data.data import Data
+from sofa_softctl.runtime.core.data.data import Data, DataWatch
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Integers, Real
 from sofa_softctl.runtime.helper import message
 from sofa_softctl.runtime.helper.message import complain
@@ -29,7 +29,7 @@ class FixedProjectiveConstraint(NodeConstraint):
 
     def init(self) -> None:
         """Check the nodes."""
-        self._input_counters: tuple[int, ...] = ()
+        self._watch = DataWatch(self._sources())
         indices, count = self.indices.get(), self.state.count
         exists = (indices >= 0) & (indices < count)
         if not exists.all():
@@ -40,12 +40,11 @@ class FixedProjectiveConstraint(NodeConstraint):
 
     @override
     def fixed_dofs(self) -> np.ndarray:
-        counters = tuple(data.getCounter() for data in self._sources())
-        if counters != self._input_counters:
+        if self._watch.has_changed():
             nodes = self.nodes()
             self._mask = np.zeros((self.state.count, self.state.deriv_size), dtype=bool)
             self._mask[slice(None) if self.fixAll.get() else nodes] = self._directions()
-            self._input_counters = tuple(data.getCounter() for data in self._sources())
+            self._watch.has_changed()  # nodes that do not exist are left out of `indices`
         return self._mask
 
     @override

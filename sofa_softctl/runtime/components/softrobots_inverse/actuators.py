@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -18,6 +18,14 @@ class CableActuator(CableModel):
     """A cable whose lambda QPInverseProblemSolver computes, within its limits."""
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data: ClassVar[dict[str, str]] = {
+        "effort_min": "minForce",
+        "effort_max": "maxForce",
+        "displacement_min": "-maxNegativeDisp",
+        "displacement_max": "maxPositiveDisp",
+        "displacement_previous": "displacement",
+        "displacement_rate": "maxDispVariation",
+    }
 
     applyForce = Bool(True, "Apply lambda, not only compute it.")
     initForce = Real(0.0, "lambda before the first step.", unit="lambda of force", follows="start")
@@ -34,21 +42,6 @@ class CableActuator(CableModel):
         super().reset()
         self.force.set(self.initForce.get())
 
-    def limits(self) -> dict[str, float]:
-        """Return the bounds of this step by the names of InverseProblem."""
-        assert self._context is not None
-        if self._context.time.get() < self.constrainAtTime.get():
-            return {}
-        low, high = self.displacement_limits()
-        return {
-            "effort_min": self.limit("minForce", -math.inf),
-            "effort_max": self.limit("maxForce", math.inf),
-            "displacement_min": low,
-            "displacement_max": high,
-            "displacement_previous": self.displacement.get(),
-            "displacement_rate": self.limit("maxDispVariation", math.inf),
-        }
-
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda and the resulting displacement."""
         self.force.set(float(lam[0]))
@@ -59,20 +52,12 @@ class CableEquality(CableModel):
     """A cable with imposed displacement (eqDisp) or lambda (eqForce)."""
 
     inverse_role = InverseRole.EQUALITY
+    limit_data: ClassVar[dict[str, str]] = {
+        "displacement_fixed": "eqDisp",
+        "effort_fixed": "eqForce",
+    }
 
     constrainAtTime = Real(0.0, "Time before which nothing is imposed.", unit="time")
-
-    def limits(self) -> dict[str, float]:
-        """Return limits and imposed values of this step by the names of InverseProblem."""
-        assert self._context is not None
-        if self._context.time.get() < self.constrainAtTime.get():
-            return {}
-        bounds = {}
-        if self.eqDisp.isSet():
-            bounds["displacement_fixed"] = self.eqDisp.get()
-        if self.eqForce.isSet():
-            bounds["effort_fixed"] = self.eqForce.get()
-        return bounds
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda, and the displacement at the start of the step, as SoftRobots does."""
@@ -103,9 +88,6 @@ class PositionEquality(PositionModel):
 
     def limits(self) -> dict[str, np.ndarray]:
         """Return limits and imposed values of this step by the names of InverseProblem."""
-        assert self._context is not None
-        if self._context.time.get() < self.constrainAtTime.get():
-            return {}
         delta = np.full(self.row_count, self.eqDelta.get())
         if keeps_sofa_defects():  # SOFA reads the others from zeroed memory
             delta[1:] = 0.0

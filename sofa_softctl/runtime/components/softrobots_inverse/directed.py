@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -58,6 +58,12 @@ class ForcePointActuator(DirectedActuator):
     """
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data: ClassVar[dict[str, str]] = {
+        "effort_min": "minForce",
+        "effort_max": "maxForce",
+        "effort_previous": "force",
+        "effort_rate": "maxForceVariation",
+    }
 
     maxForceVariation = Real(0.0, "Largest change of lambda per step.", unit="lambda of force")
     penalty = Real(1e-3, "Not supported: the solver's epsilon weighs the energy of all actuators.")
@@ -99,15 +105,6 @@ class ForcePointActuator(DirectedActuator):
     def violation(self) -> np.ndarray:
         """Return zeros: without the force there is no motion."""
         return np.zeros(self.row_count)
-
-    def limits(self) -> dict[str, Any]:
-        """Return the bounds of this step by the names of InverseProblem."""
-        return {
-            "effort_min": self.limit("minForce", -math.inf),
-            "effort_max": self.limit("maxForce", math.inf),
-            "effort_previous": self.force.get(),
-            "effort_rate": self.limit("maxForceVariation", math.inf),
-        }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda and the motion."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from typing import ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -20,6 +20,16 @@ class JointActuator(JointModel):
     """
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data: ClassVar[dict[str, str]] = {
+        "effort_min": "minEffort",
+        "effort_max": "maxEffort",
+        "effort_previous": "effort",
+        "effort_rate": "maxEffortVariation",
+        "displacement_min": "minAngle",
+        "displacement_max": "maxAngle",
+        "displacement_previous": "angle",
+        "displacement_rate": "maxAngleVariation",
+    }
 
     applyForce = Bool(True, "Apply lambda, not only compute it.")
     initEffort = Real(
@@ -52,19 +62,6 @@ class JointActuator(JointModel):
     @override
     def violation(self) -> np.ndarray:
         return np.array([self.coordinate("free_position") - self.initAngle.get()])
-
-    def limits(self) -> dict[str, float]:
-        """Return the bounds of this step by the names of InverseProblem."""
-        return {
-            "effort_min": self.limit("minEffort", -math.inf),
-            "effort_max": self.limit("maxEffort", math.inf),
-            "effort_previous": self.effort.get(),
-            "effort_rate": self.limit("maxEffortVariation", math.inf),
-            "displacement_min": self.limit("minAngle", -math.inf),
-            "displacement_max": self.limit("maxAngle", math.inf),
-            "displacement_previous": self.angle.get(),
-            "displacement_rate": self.limit("maxAngleVariation", math.inf),
-        }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda and the resulting angle."""

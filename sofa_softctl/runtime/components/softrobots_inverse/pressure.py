@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from typing_extensions import override
 
 from sofa_softctl.runtime.behavior.constraint import InverseRole
 from sofa_softctl.runtime.components.constraint.surface_pressure import SurfacePressureModel
 from sofa_softctl.runtime.core.data.types import Bool, Real
-from sofa_softctl.runtime.helper.message import keeps_sofa_defects
 
 
 class SurfacePressureActuator(SurfacePressureModel):
@@ -19,6 +20,16 @@ class SurfacePressureActuator(SurfacePressureModel):
     """
 
     inverse_role = InverseRole.ACTUATOR
+    limit_data: ClassVar[dict[str, str]] = {
+        "effort_min": "minPressure",
+        "effort_max": "maxPressure",
+        "effort_previous": "pressure",
+        "effort_rate": "maxPressureVariation",
+        "displacement_min": "minVolumeGrowth",
+        "displacement_max": "maxVolumeGrowth",
+        "displacement_previous": "volumeGrowth",
+        "displacement_rate": "maxVolumeGrowthVariation",
+    }
 
     applyForce = Bool(True, "Apply lambda, not only compute it.")
     initPressure = Real(
@@ -35,23 +46,6 @@ class SurfacePressureActuator(SurfacePressureModel):
         super().reset()
         self.pressure.set(self.initPressure.get())
 
-    def limits(self) -> dict[str, float]:
-        """Return the bounds of this step by the names of InverseProblem."""
-        pressure, growth = self.pressure_limits(), self.growth_limits()
-        bounds = {
-            "effort_min": pressure[0],
-            "effort_max": pressure[1],
-            "displacement_min": growth[0],
-            "displacement_max": growth[1],
-        }
-        if self.maxPressureVariation.isSet() and not keeps_sofa_defects():  # SOFA does not read it
-            bounds["effort_previous"] = self.pressure.get()
-            bounds["effort_rate"] = self.maxPressureVariation.get()
-        if self.maxVolumeGrowthVariation.isSet():
-            bounds["displacement_previous"] = self.volumeGrowth.get()
-            bounds["displacement_rate"] = self.maxVolumeGrowthVariation.get()
-        return bounds
-
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda and the resulting growth."""
         self.pressure.set(float(lam[0]))
@@ -62,15 +56,10 @@ class SurfacePressureEquality(SurfacePressureModel):
     """A cavity with imposed growth (eqVolumeGrowth) or lambda (eqPressure)."""
 
     inverse_role = InverseRole.EQUALITY
-
-    def limits(self) -> dict[str, float]:
-        """Return limits and imposed values of this step by the names of InverseProblem."""
-        bounds = {}
-        if self.eqVolumeGrowth.isSet():
-            bounds["displacement_fixed"] = self.eqVolumeGrowth.get()
-        if self.eqPressure.isSet():
-            bounds["effort_fixed"] = self.eqPressure.get()
-        return bounds
+    limit_data: ClassVar[dict[str, str]] = {
+        "displacement_fixed": "eqVolumeGrowth",
+        "effort_fixed": "eqPressure",
+    }
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda, and the growth at the start of the step, as SoftRobots does."""
@@ -81,10 +70,6 @@ class SurfacePressureSensor(SurfacePressureModel):
     """A cavity whose volume is measured; it has a row, but takes no part in the problem."""
 
     inverse_role = InverseRole.SENSOR
-
-    def limits(self) -> dict[str, float]:
-        """Return no limits."""
-        return {}
 
     def store_inverse(self, lam: np.ndarray, delta: np.ndarray) -> None:
         """Store lambda, and the growth at the start of the step, as SoftRobots does."""

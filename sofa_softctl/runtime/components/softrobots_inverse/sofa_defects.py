@@ -9,6 +9,9 @@ import numpy as np
 
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 
+UNREAD = ("maxPressureVariation",)
+"""Data of limits that it does not read."""
+
 
 def push_idle_actuators(problem: InverseProblem, effort: np.ndarray) -> np.ndarray:
     """Return efforts, where idle actuators have the smallest effort, or 1 below the largest."""
@@ -22,13 +25,11 @@ def push_idle_actuators(problem: InverseProblem, effort: np.ndarray) -> np.ndarr
 
 
 def drop_far_limits(limits: dict[str, np.ndarray]) -> None:
-    """Replace limits that are further away than the largest change by the change."""
+    """Replace limits that are further away than the largest change by the change, in place."""
     for quantity in ("effort", "displacement"):
-        rate = limits.pop(f"{quantity}_rate", None)
-        if rate is None:
-            continue
-        previous = limits.pop(f"{quantity}_previous")
+        rate, previous = limits[f"{quantity}_rate"], limits[f"{quantity}_previous"]
         for end, sign in (("min", -1.0), ("max", 1.0)):
             bound = limits[f"{quantity}_{end}"]
             is_far = np.isfinite(rate) & (np.abs(bound - previous) >= rate)
-            limits[f"{quantity}_{end}"] = np.where(is_far, previous + sign * rate, bound)
+            bound[is_far] = (previous + sign * rate)[is_far]
+        rate[:] = np.inf

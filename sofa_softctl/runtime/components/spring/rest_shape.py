@@ -10,6 +10,7 @@ from sofa_softctl.runtime.behavior.mechanics import ForceField, Pairs
 from sofa_softctl.runtime.behavior.state import MechanicalState
 from sofa_softctl.runtime.behavior.step_term import ConstantStiffnessTerm, StepTerm
 from sofa_softctl.runtime.components.force.blocks import BlockForceField
+from sofa_softctl.runtime.core.data.data import DataWatch
 from sofa_softctl.runtime.core.data.types import Bool, Bools, Color, Coords, Integers, Real, Reals
 from sofa_softctl.runtime.core.link import LinkType
 from sofa_softctl.runtime.helper.message import complain, keeps_sofa_defects
@@ -65,6 +66,9 @@ class RestShapeSpringsForceField(ForceField):
         if len(self.pivot_points.get()):
             raise self.fault("does not support 'pivot_points': put the springs on mapped points.")
         self.external = external_state(self)
+        self._watch = DataWatch(
+            (self.points, self.stiffness, self.angularStiffness, self.activeDirections)
+        )
 
     def bwdInit(self) -> None:
         """Find the nodes; a mapping may have added some.
@@ -76,6 +80,25 @@ class RestShapeSpringsForceField(ForceField):
         if not len(self.stiffness.get()):
             self.stiffness.set(np.array([100.0]))
         self._points_seen = self.points.getCounter()
+        self._watch.has_changed()
+        self._read()
+
+    def _update(self) -> None:
+        """Find the nodes again, and read the stiffnesses, if a Data has changed."""
+        if not self._watch.has_changed():
+            return
+        if self.points.getCounter() != self._points_seen:
+            self.bwdInit()
+        else:
+            self._read()
+
+    def _read(self) -> None:
+        """Compute the stiffnesses in forces and in the matrix from the Data."""
+        width, active = self.state.deriv_size, self.activeDirections.get()
+        self._pull = self._springs(np.arange(len(self.nodes))) * active[:width]
+        self._in_matrix = self._springs(self.nodes)
+        self._in_matrix[:, 3:] *= active[3:width]
+        self._places = np.divmod(width * self.nodes[:, None] + np.arange(width), 3)
 
     @override
     def count_of(self, per: str) -> tuple[int, str]:
@@ -105,20 +128,15 @@ class RestShapeSpringsForceField(ForceField):
             rest = self.external.position.get()[self.targets]
         return self.state.kind.difference(x, rest)
 
-    def _active(self) -> np.ndarray:
-        return self.activeDirections.get()[: self.state.deriv_size]
-
     @override
     def add_force(self, force: np.ndarray) -> None:
-        if self.points.getCounter() != self._points_seen:
-            self.bwdInit()
-        k = self._springs(np.arange(len(self.nodes))) * self._active()
-        np.subtract.at(force, self.nodes, k * self._stretch())
+        self._update()
+        np.subtract.at(force, self.nodes, self._pull * self._stretch())
 
     @override
     def add_product(self, out: np.ndarray, v: np.ndarray, factor: float) -> None:
-        k = self._springs(np.arange(len(self.nodes))) * self._active()
-        np.add.at(out, self.nodes, factor * k * v[self.nodes])
+        self._update()
+        np.add.at(out, self.nodes, factor * self._pull * v[self.nodes])
 
     @override
     def pairs(self) -> Pairs:
@@ -127,11 +145,9 @@ class RestShapeSpringsForceField(ForceField):
 
     @override
     def add_matrix(self, values: np.ndarray, slots: np.ndarray, factor: float) -> None:
-        width = self.state.deriv_size
-        k = self._springs(self.nodes)
-        k[:, 3:] *= self._active()[3:]
-        rows, axes = np.divmod(width * self.nodes[:, None] + np.arange(width), 3)
-        np.add.at(values, (slots[rows], axes, axes), factor * k)
+        self._update()
+        rows, axes = self._places
+        np.add.at(values, (slots[rows], axes, axes), factor * self._in_matrix)
 
     def check_differentiable(self) -> None:
         """Raise nothing: the stiffness on points is constant."""

@@ -16,7 +16,7 @@ from sofa_softctl.runtime.core.link_path import LinkPath
 from sofa_softctl.runtime.helper.message import complain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sofa_softctl.runtime.core.data.declaration import DataType
 
@@ -311,7 +311,7 @@ class Data(metaclass=DataClass):
 
         Unlike `assign` it neither converts nor checks them, unless another Data follows.
         """
-        if self._followers or np.shape(self._value) != values.shape:
+        if self._followers or self._value.shape != values.shape:
             self.value = values
             return
         np.copyto(self._value, values)
@@ -545,11 +545,16 @@ class DataWatch:
 
     def has_changed(self) -> bool:
         """Return True at the first call, and if a Data has changed since the last one."""
-        if any(map(_PARENT, self._data)):  # reading updates the counters of those that follow
-            for data in self._data:
-                data.get()
-        counters = list(map(_COUNTER, self._data))
+        counters = read_counters(self._data)
         if counters == self._counters:
             return False
         self._counters = counters
         return True
+
+
+def read_counters(data: Sequence[Data]) -> list[int]:
+    """Return the number of changes of each Data, updated from the Data that it follows."""
+    if any(map(_PARENT, data)):
+        for item in data:
+            item.get()
+    return list(map(_COUNTER, data))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from sofa_softctl.base.machine import available_memory
 from sofa_softctl.runtime.kernels.cholesky import substitution, supernodal
 from sofa_softctl.runtime.kernels.cholesky.block_matrix import BlockPattern
-from sofa_softctl.runtime.kernels.cholesky.symbolic import analyse
+from sofa_softctl.runtime.kernels.cholesky.symbolic import Analysis, analyse
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,24 @@ class ForwardRows:
 
 class FactorSizeError(MemoryError):
     """A factor does not fit into the memory that is available."""
+
+
+_analyses: WeakValueDictionary[bytes, Analysis] = WeakValueDictionary()
+"""Analyses of present matrices, by a digest of what they depend on."""
+
+
+def shared_analysis(
+    pattern: BlockPattern, active: np.ndarray, positions: np.ndarray | None
+) -> Analysis:
+    """Return `analyse` of these arguments, computed once for matrices that exist together."""
+    digest = blake2b(active.data)
+    for part in (pattern.indptr, pattern.indices, positions):
+        digest.update(b"" if part is None else np.ascontiguousarray(part).data)
+    key = digest.digest()
+    analysis = _analyses.get(key)
+    if analysis is None:
+        analysis = _analyses[key] = analyse(pattern, active, positions)
+    return analysis
 
 
 class BlockCholesky:
@@ -63,7 +83,8 @@ class BlockCholesky:
                 f"active must be bool of shape ({pattern.n_nodes},), one for each node; got "
                 f"{active.dtype} of shape {active.shape}."
             )
-        analysis = analyse(pattern, active, positions)
+        self.analysis = analysis = shared_analysis(pattern, active, positions)
+        """Symbolic analysis, shared with other matrices of this pattern."""
         size, available = 8 * int(analysis.supernodes.panel_start[-1]), available_memory()
         if size > available:
             raise FactorSizeError(

@@ -117,87 +117,81 @@ def _solve_block(
     new[2] -= scale * (m2 * d[0] + m4 * d[1] + m5 * d[2])
 
 
+LANES = 16
+"""Rows of W are filled up to a multiple of this length, so that loops over them need no rest."""
+
+
 @njit(fastmath=True)
 def _sweep(
-    W: np.ndarray,
-    delta_free: np.ndarray,
-    parameters: np.ndarray,
-    sor: float,
-    lam: np.ndarray,
-    later: np.ndarray,
+    W: np.ndarray, parameters: np.ndarray, sor: float, lam: np.ndarray, delta: np.ndarray
 ) -> float:
     """Sweep over all rows; return the sum of |W_jj change of lambda_j|.
 
-    As W is symmetric, a row below the diagonal serves twice while it is in the cache: it gives
-    the terms of earlier rows in this delta, and the terms of this lambda in their deltas in the
-    next sweep.
+    A change of a multiplier is added to the delta of all rows at once, along its row of W.
 
     Args:
-        W: Compliance, shape (n, n); only the lower triangle is read.
-        delta_free: Violation without multipliers, shape (n,).
+        W: Compliance, symmetric, in rows filled up with zeros, shape (n, m).
         parameters: Parameters of the rows, shape (n, 6).
         sor: Relaxation.
         lam: Multipliers, changed in place, shape (n,).
-        later: Terms of later rows in the delta of each row, updated in place, shape (n,).
+        delta: W lam + delta_free, changed in place, shape (m,).
     """
-    n = delta_free.shape[0]
     d, new, change = np.zeros(3), np.zeros(3), np.zeros(3)
     error = 0.0
     j = 0
-    while j < n:
-        count = _count(parameters, j)
+    while j < lam.shape[0]:
+        kind = int(parameters[j, 0])
+        count = 3 if kind >= 4 else 1
         for c in range(count):
-            value = 0.0
-            for k in range(j):
-                value += W[j + c, k] * lam[k]
-            for k in range(count):
-                value += W[j + max(c, k), j + min(c, k)] * lam[j + k]
-            d[c] = delta_free[j + c] + later[j + c] + value
-            later[j + c] = 0.0
-        if count == 3 and int(parameters[j, 0]) == 5:
+            d[c] = delta[j + c]
+        if kind == 5:
             _solve_block(W, j, parameters[j, 1], d, lam, new)
-        elif count == 3:
+        elif kind == 4:
             _solve_contact(W, j, parameters[j, 1], d, lam, new)
         else:
             new[0] = _solve_row(parameters[j], W[j, j], d[0], lam[j])
         for c in range(count):
-            old = lam[j + c]
-            change[c] = new[c] - old
-            lam[j + c] = sor * new[c] + (1.0 - sor) * old if sor != 1.0 else new[c]
+            change[c] = new[c] - lam[j + c]
         for r in range(count):
             square = 0.0
             for c in range(count):
-                square += (W[j + max(r, c), j + min(r, c)] * change[c]) ** 2
+                square += (W[j + r, j + c] * change[c]) ** 2
             error += np.sqrt(square)
-            _hand_on(W[j + r, :j], lam[j + r], later)
+        for c in range(count):
+            change[c] *= sor
+            lam[j + c] = lam[j + c] + change[c] if sor != 1.0 else new[c]
+        if count == 3:
+            for k in range(W.shape[1]):
+                delta[k] += W[j, k] * change[0] + W[j + 1, k] * change[1] + W[j + 2, k] * change[2]
+        elif change[0] != 0.0:
+            for k in range(W.shape[1]):
+                delta[k] += W[j, k] * change[0]
         j += count
     return error
 
 
 @njit
-def _count(parameters: np.ndarray, j: int) -> int:
-    """Return the number of rows that are solved together from row j on."""
-    return 3 if int(parameters[j, 0]) >= 4 else 1
+def _fill_rows(W: np.ndarray) -> np.ndarray:
+    """Return W in rows whose length is a multiple of `LANES`, filled up with zeros."""
+    n = W.shape[0]
+    filled = np.zeros((n, -(-n // LANES) * LANES))
+    for i in range(n):
+        for j in range(n):
+            filled[i, j] = W[max(i, j), min(i, j)]
+    return filled
 
 
-@njit
-def _hand_on(row: np.ndarray, factor: float, later: np.ndarray) -> None:
-    """later += factor row."""
-    if factor != 0.0:
-        for k in range(row.shape[0]):
-            later[k] += row[k] * factor
-
-
-@njit
-def _from_later(W: np.ndarray, parameters: np.ndarray, lam: np.ndarray, later: np.ndarray) -> None:
-    """Write the terms of later rows in the delta of each row to `later`."""
-    later[:] = 0.0
-    j = 0
-    while j < lam.shape[0]:
-        count = _count(parameters, j)
-        for c in range(count):
-            _hand_on(W[j + c, :j], lam[j + c], later)
-        j += count
+@njit(fastmath=True)
+def _compute_delta(
+    W: np.ndarray, delta_free: np.ndarray, lam: np.ndarray, delta: np.ndarray
+) -> None:
+    """Write W lam + delta_free to delta, shape (m,), from filled rows of W, shape (n, m)."""
+    delta[:] = 0.0
+    for j in range(lam.shape[0]):
+        delta[j] += delta_free[j]
+        if lam[j] != 0.0:
+            for k in range(W.shape[1]):
+                delta[k] += W[j, k] * lam[j]
 
 
 @njit
@@ -225,10 +219,11 @@ def gauss_seidel(
         Sweeps done, and the last sum.
     """
     error = 0.0
-    later = np.empty(lam.shape[0])
-    _from_later(W, parameters, lam, later)
+    rows = _fill_rows(W)
+    delta = np.empty(rows.shape[1])
+    _compute_delta(rows, delta_free, lam, delta)
     for sweep in range(1, max_iterations + 1):
-        error = _sweep(W, delta_free, parameters, sor, lam, later)
+        error = _sweep(rows, parameters, sor, lam, delta)
         if error < tolerance:
             return sweep, error
     return max_iterations, error
@@ -251,15 +246,16 @@ def conjugate_gradient(
     Source: Silcowitz-Hansen, Niebe, Erleben 2010, "A nonsmooth nonlinear conjugate gradient method
         for interactive contact force problems", algorithm 2 (Fletcher-Reeves).
     """
-    before, later = lam.copy(), np.empty(lam.shape[0])
-    _from_later(W, parameters, lam, later)
-    _sweep(W, delta_free, parameters, sor, lam, later)
+    rows = _fill_rows(W)
+    before, delta = lam.copy(), np.empty(rows.shape[1])
+    _compute_delta(rows, delta_free, lam, delta)
+    _sweep(rows, parameters, sor, lam, delta)
     gradient = before - lam
     direction = -gradient
     error = 0.0
     for sweep in range(1, max_iterations + 1):
         before[:] = lam
-        error = _sweep(W, delta_free, parameters, sor, lam, later)
+        error = _sweep(rows, parameters, sor, lam, delta)
         if error < tolerance:
             return sweep, error
         old = gradient @ gradient
@@ -272,6 +268,6 @@ def conjugate_gradient(
             direction[:] = 0.0
         else:
             lam += beta * direction
-            _from_later(W, parameters, lam, later)
+            _compute_delta(rows, delta_free, lam, delta)
             direction = beta * direction - gradient
     return max_iterations, error

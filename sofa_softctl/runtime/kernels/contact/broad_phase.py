@@ -6,6 +6,8 @@ import numpy as np
 
 from sofa_softctl.base.jit import njit
 
+_OUTWARDS = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
+
 
 @njit
 def element_boxes(x: np.ndarray, elements: np.ndarray, margin: np.ndarray) -> np.ndarray:
@@ -64,7 +66,7 @@ def _boxes_in(boxes: np.ndarray, region: np.ndarray) -> np.ndarray:
     return indices[:count]
 
 
-def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def candidate_pairs(first: np.ndarray, second: np.ndarray, distance: float = 0.0) -> np.ndarray:
     """Return the pairs of boxes that overlap, in the order of their indices.
 
     Only boxes in the common region of both sets are sorted, so two large meshes that touch in a
@@ -73,12 +75,15 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     Args:
         first: Boxes, shape (m, 6).
         second: Boxes, shape (n, 6).
+        distance: Distance by which the first boxes are widened on all sides [length].
 
     Returns:
         Indices in `first` and in `second`, shape (p, 2), sorted.
 
     Source: sort and sweep; Ericson, Real-Time Collision Detection, 2005, section 7.5.
     """
+    if distance > 0.0:
+        first = first + distance * _OUTWARDS
     axis, boxes1, boxes2 = _boxes_in_common(first, second)
     if not (len(boxes1) and len(boxes2)):
         return np.empty((0, 2), np.int64)

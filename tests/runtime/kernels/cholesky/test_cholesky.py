@@ -346,3 +346,20 @@ def test_constraint_rows_that_are_out_of_date_are_errors(elastic_body):
             solver.compliance(rows)
         with pytest.raises(ValueError, match="out of date"):
             solver.correction(rows, np.ones(1))
+
+
+def test_matrices_of_one_pattern_share_their_analysis(elastic_body):
+    """While one of them exists; other patterns or active nodes have another one."""
+    pattern, values = elastic_body(5, 5, 5)
+    same, _ = elastic_body(5, 5, 5)
+    active = np.ones(pattern.n_nodes, bool)
+    solvers = [BlockCholesky(pattern), BlockCholesky(same, active)]
+    assert solvers[0].analysis is solvers[1].analysis
+    active[3] = False
+    assert BlockCholesky(pattern, active).analysis is not solvers[0].analysis
+    b = np.random.default_rng(0).normal(size=3 * pattern.n_nodes)
+    solutions = []
+    for k, solver in enumerate(solvers):
+        assert solver.factorize((3 * k + 1) * values)
+        solutions.append(solver.solve(b))
+    assert np.array_equal(solutions[0], 4.0 * solutions[1])  # a power of four: exactly
