@@ -100,6 +100,9 @@ class DeferredSignals:
         raises_again: Whether a second signal is raised immediately.
     """
 
+    outermost: DeferredSignals | None = None
+    """The context that is the handler at present; `signal.getsignal` takes 10 us to return it."""
+
     def __init__(self, raises_again: bool) -> None:
         self._raises = raises_again
         self._number = 0
@@ -109,18 +112,20 @@ class DeferredSignals:
     def __enter__(self) -> None:
         if not _in_main_thread():  # only the main thread gets signals
             return
-        before = signal.getsignal(signal.SIGINT)
-        if isinstance(before, DeferredSignals):
-            self._outer = before
-            before._raises, self._raises = self._raises, before._raises
-        elif before is not None:  # that of a program around Python could not be put back
+        if (outer := DeferredSignals.outermost) is not None:
+            self._outer = outer
+            outer._raises, self._raises = self._raises, outer._raises
+        elif (before := signal.getsignal(signal.SIGINT)) is not None:
+            # A handler of a program around Python, None, could not be put back.
             self._handler_before = before
             signal.signal(signal.SIGINT, self)
+            DeferredSignals.outermost = self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._outer is not None:
             self._outer._raises = self._raises
         elif self._handler_before is not None:
+            DeferredSignals.outermost = None
             signal.signal(signal.SIGINT, self._handler_before)
             if self._number and kind is None:
                 _stop(self._number)

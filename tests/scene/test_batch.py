@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +165,30 @@ def test_a_lost_process_is_named():
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(WorkerError, match="copies of the scene was lost"):
             batch.step(100)
+
+
+@needs_two_cores
+@pytest.mark.processes
+def test_what_cannot_be_sent_to_a_process_is_refused():
+    with pytest.raises(UsageError, match="that a module or a scene file defines"):
+        Session.batch(lambda root: None, 2, workers=2)
+
+
+@needs_two_cores
+@pytest.mark.processes
+def test_ctrl_c_ends_processes_that_have_not_answered():
+    batch = Session.batch(BLOCK, 2, workers=2)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        batch.call(sleep)
+    with pytest.raises(WorkerError, match="have ended"):
+        batch.step()
+    batch.close()
+
+
+def sleep(session):
+    time.sleep(60.0)
 
 
 def process_of(session):

@@ -59,6 +59,7 @@ class ConstraintProblem(ConstraintSystem):
             for number, member in enumerate(block.members)
         }
         self._ends = DataWatch(constraint.endTime for constraint in self.constraints)
+        self._indices = DataWatch(constraint.constraintIndex for constraint in self.constraints)
         self.clear()
 
     def _create_blocks(self, system: MechanicalSystem) -> list[tuple[RowBlock, MechanicalSystem]]:
@@ -90,6 +91,7 @@ class ConstraintProblem(ConstraintSystem):
         """Compute rows, W and delta_free at the start-of-step position and the free motion."""
         active = self._find_active(time)
         has_changes = any([block.read_changes() for block, _ in self.row_blocks])
+        has_changes |= self._indices.has_changed()  # a snapshot that returns has its own
         for block, system in self.row_blocks:
             block.compute(system.vectors.position, system.vectors.free_position)
         if self.contacts or has_changes or active != self.active or not self._update_rows():
@@ -142,6 +144,7 @@ class ConstraintProblem(ConstraintSystem):
                 parts.append(ConstraintPart(count, pullback, direction))
             self._updated += [] if id(constraint) in self._member_of else [updated]
             count += constraint.row_count
+        self._indices.has_changed()
         if not has_same_rows or not self._layouts:
             self._layouts = {key: RowLayout(group) for key, group in self._parts.items()}
         if count != self.count:
