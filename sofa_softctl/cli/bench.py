@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.files import check_outputs, load_plugins, open_session, prepare
+from sofa_softctl.cli.files import check_outputs, prepare
 from sofa_softctl.cli.options import (
-    BackendName,
     Json,
     Plugin,
     Quiet,
@@ -30,38 +28,6 @@ from sofa_softctl.status import ExitStatus
 
 bench = typer.Typer(help="Speed of scenes, here and compared with SOFA.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
-
-
-@bench.command(epilog="Example:\n\n  softctl bench scene scenes/trunk.py --steps 500")
-def scene(
-    path: Scene,
-    steps: Steps = 300,
-    set_: Set = None,
-    backend: BackendName = "auto",
-    plugin: Plugin = None,
-    strict: Strict = False,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Measure the time of a scene's step by phases, after compilation.
-
-    Ctrl-C ends it: the figures are of the steps done.
-    """
-    from sofa_softctl.bench.profile import profile
-    from sofa_softctl.scene.graph.nodes import keep_devices_closed
-    from sofa_softctl.view.terminal import bench as tables
-
-    load_plugins(plugin, backend)
-    total = steps or 300
-    with open_session(
-        path, backend, set_, quiet=quiet or as_json, add=keep_devices_closed
-    ) as session:
-        result = profile(session, total)
-    if as_json:
-        print_json(result.to_dict())
-    elif not quiet:
-        tables.show_profile(result)
-    exit_if_stopped(result.steps, total, "steps")
 
 
 @bench.command(
@@ -341,38 +307,3 @@ def bridge(
         print_json({"cases": [asdict(timing) for timing in result]})
     else:
         tables.show_timings(result)
-
-
-@bench.command(epilog="Example:\n\n  softctl bench batch finger.toml --workers 2 --seconds 60")
-def batch(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study file.")],
-    workers: Annotated[
-        int | None, typer.Option(help="Workers of the batch. Default: one per core.", min=1)
-    ] = None,
-    seconds: Annotated[float, typer.Option(help="Length of each comparison in s.", min=5.0)] = 60.0,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Measure the runs per minute of a batch, next to loops on the same cores.
-
-    The loops are first plain Python, then softctl run, one for each worker of the batch, at the
-    same time. No row is kept.
-    """
-    from dataclasses import asdict
-
-    from sofa_softctl.batch.study.file import read_study
-    from sofa_softctl.bench.batch import LOOPS, throughput
-    from sofa_softctl.view.terminal import bench as tables
-    from sofa_softctl.view.terminal.run import Terminal
-
-    result = []
-    design = read_study(study)
-    count = workers or len(os.sched_getaffinity(0))
-    with Terminal(quiet=quiet or as_json).bar("Measuring", len(LOOPS)) as advance:
-        for loop in LOOPS:
-            result.append(throughput(design, loop, count, seconds))
-            advance(len(result))
-    if as_json:
-        print_json([asdict(comparison) | {"ratio": comparison.ratio} for comparison in result])
-    elif not quiet:
-        tables.show_throughput(result)

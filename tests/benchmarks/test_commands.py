@@ -27,6 +27,7 @@ COMMANDS = (
         "causes",
     ),
     *("contact_search", "success_rates", "cluster", "learning_throughput", "surrogate_error"),
+    "batch_throughput",
 )
 NAME = "A plot needs a name in .png, .svg or .pdf, got '"
 WRONG = [

@@ -23,7 +23,6 @@ COMMANDS = {
     "recording": (["info", "run.mcap"], LONG),
     "devices": (["bridge", "list"], "dynamixel"),
     "robot": (["bridge", "check", "hardware/trunk_servos.toml"], "long_right"),
-    "bench": (["bench", "scene", "scenes/finger.py", "--steps", "2"], "free motion"),
 }
 """Command lines, and a text of their tables."""
 OURS = ("run.mcap", "scenes")

@@ -37,7 +37,7 @@ def test_a_command_of_a_page_can_be_parsed(line):
 
 
 def test_an_unknown_option_would_be_seen():
-    command, rest = resolved(["bench", "scene", "scenes/trunk.py", "--nothing"])
+    command, rest = resolved(["bench", "scenes", "scenes/trunk.py", "--nothing"])
     with pytest.raises(Exception, match="No such option: --nothing"):
         command.make_context("softctl", rest)
 

@@ -15,7 +15,7 @@ from sofa_softctl.qpcc.pieces.mechanics import build_mechanics, contact_forces
 from sofa_softctl.qpcc.problem.contacts import Contacts, Law, NormalSum
 from sofa_softctl.qpcc.problem.modes import SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
-from sofa_softctl.qpcc.search.relaxation import Relaxation
+from sofa_softctl.qpcc.search import strategy
 from sofa_softctl.qpcc.solve.contact_solution import _energy
 from sofa_softctl.qpcc.solve.solve import solve
 from sofa_softctl.status import Status
@@ -426,14 +426,14 @@ def test_relaxations_that_cannot_be_solved_leave_a_search_without_a_proof(monkey
     p = random_problem(np.random.default_rng(11), n_c=3, friction=0.6, law=STICKING)
     proven = solve(p, search=SearchOptions("exact"))
     assert (proven.gap, proven.converged) == (0.0, True)
-    whole = Relaxation.solve
+    whole = strategy.branch
 
-    def first_alone(relaxation, modes, near=None):
-        if near is not None:
-            raise ArithmeticError
-        return whole(relaxation, modes, near)
+    def first_alone(pieces, relaxations, *others):
+        proof = whole(pieces, relaxations, *others[:6], 1, 1)
+        damaged = relaxations._replace(scale=np.full_like(relaxations.scale, np.nan))
+        return whole(pieces, damaged, *others[:2], proof.open, *others[3:])
 
-    monkeypatch.setattr(Relaxation, "solve", first_alone)
+    monkeypatch.setattr(strategy, "branch", first_alone)
     answer = solve(p, search=SearchOptions("exact"))
     assert answer.status is Status.SOLVED and not answer.converged
     assert answer.bound < 0.99 * proven.objective

@@ -432,13 +432,12 @@ def test_after_preparing_nothing_is_left_to_load_or_compile():
     """In a process of its own, as others have loaded everything here."""
     script = """
 import sys, numpy as np
-from sofa_softctl.qpcc.pieces import sequence
-from sofa_softctl.qpcc.search import branch_and_bound, relaxation_kernels
+from sofa_softctl.qpcc.search import branch_and_bound, pivoting, relaxation_kernels
 from sofa_softctl.qpcc.pieces.gauss_seidel import contact_gauss_seidel
 from tests.support.random_contact_problems import random_problem
 from sofa_softctl.inverse.preparation import prepare
 from sofa_softctl.qpcc.solve.solve import solve
-kernels = [sequence.solve_piece, contact_gauss_seidel]
+kernels = [pivoting.pivot, branch_and_bound.branch, contact_gauss_seidel]
 kernels += [relaxation_kernels.solve_relaxation, relaxation_kernels.relaxed_objective]
 prepare(contacts=True)
 before = set(sys.modules), [len(kernel.signatures) for kernel in kernels]

@@ -54,13 +54,11 @@ def scene(tmp_path):
 
 @pytest.mark.processes
 @pytest.mark.parametrize("code", [BY_NAME, OF_SOFA], ids=["by the package", "by Sofa"])
-@pytest.mark.parametrize("command", ["run", "bench scene"])
 def test_a_command_runs_on_the_backend_that_it_was_asked_for(
-    softctl, installed, make_sofa, scene, code, command
+    softctl, installed, make_sofa, scene, code
 ):
     installed(code)
-    command = [*command.split(), scene, "--steps", 2, "--backend", "embedded"]
-    done = softctl(*command, SOFA_ROOT=make_sofa())
+    done = softctl("run", scene, "--steps", 2, "--backend", "embedded", SOFA_ROOT=make_sofa())
     assert (done.returncode, done.stderr) == (0, "")
     assert "Backend: embedded runtime" in done.stdout
 

@@ -14,7 +14,6 @@ from sofa_softctl.base.jit import njit
 from sofa_softctl.qpcc.pieces.small_algebra import (
     multiply,
     solve_dependent,
-    solve_in_place,
     times_vector,
 )
 from sofa_softctl.qpcc.problem.modes import INACTIVE as INACTIVE
@@ -162,10 +161,6 @@ def eliminate(
     """
     n, n_r = s.C.shape
     rows, position, k = touching_rows(s, kind)
-    X, x = np.zeros((n_r, n)), np.zeros(n_r)
-    no_T, no_t = np.empty((0, n)), np.empty(0)
-    if k == 0:
-        return True, X, x, no_T, no_t
     E, F = np.empty((k, k)), np.zeros((k, n + 1))
     for i in range(k):
         for j in range(k):
@@ -174,14 +169,28 @@ def eliminate(
             F[i, a] = s.C[a, rows[i]]
         F[i, n] = s.d[rows[i]]
     apply_sliding_law(s, kind, direction, balance, position, E, F)
-    solution = F.copy()
-    if solve_in_place(E.copy(), solution) >= SINGULAR:
-        for i in range(k):
+    Y, N, unreached = solve_dependent(E, F, SINGULAR)
+    free, ties = len(N), 0
+    X, x = np.zeros((n_r, n + free)), np.zeros(n_r)
+    for i in range(k):
+        for j in range(n):
+            X[rows[i], j] = -Y[i, j]
+        for l in range(free):
+            X[rows[i], n + l] = N[l, i]
+        x[rows[i]] = -Y[i, n]
+    T, t = np.zeros((free, n + free)), np.zeros(free)
+    for i in range(free):
+        largest = 0.0
+        for j in range(n):
+            largest = max(largest, abs(unreached[i, j]))
+        if largest > CONSISTENT:
             for j in range(n):
-                X[rows[i], j] = -solution[i, j]
-            x[rows[i]] = -solution[i, n]
-        return True, X, x, no_T, no_t
-    return _eliminate_dependent(s, rows[:k], E, F, X, x)
+                T[ties, j] = unreached[i, j]
+            t[ties] = -unreached[i, n]
+            ties += 1
+        elif abs(unreached[i, n]) > CONSISTENT * s.size:
+            return False, X, x, T, t
+    return True, X, x, T[:ties], t[:ties]
 
 
 @njit(inner=True, separate=True)
@@ -225,37 +234,6 @@ def apply_sliding_law(
         E[t, n], E[t, t], E[t, w] = s.mu[c], u_t, u_w
 
 
-@njit(inner=True, separate=True)
-def _eliminate_dependent(
-    s: Statement, rows: np.ndarray, E: np.ndarray, F: np.ndarray, X: np.ndarray, x: np.ndarray
-) -> tuple[bool, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """`eliminate` for a singular E: its null space adds variables."""
-    k, n = len(rows), X.shape[1]
-    Y, N, unreached = solve_dependent(E, F, SINGULAR)
-    free = N.shape[1]
-    wide = np.zeros((X.shape[0], n + free))
-    for i in range(k):
-        for j in range(n):
-            wide[rows[i], j] = -Y[i, j]
-        for l in range(free):
-            wide[rows[i], n + l] = N[i, l]
-        x[rows[i]] = -Y[i, n]
-    T, t = np.zeros((free, n + free)), np.zeros(free)
-    ties = 0
-    for i in range(len(unreached)):
-        largest = 0.0
-        for j in range(n):
-            largest = max(largest, abs(unreached[i, j]))
-        if largest > CONSISTENT:
-            for j in range(n):
-                T[ties, j] = unreached[i, j]
-            t[ties] = -unreached[i, n]
-            ties += 1
-        elif abs(unreached[i, n]) > CONSISTENT * s.size:
-            return False, wide, x, T, t
-    return True, wide, x, T[:ties], t[:ties]
-
-
 # Rows of a piece ----------------------------------------------------------------------------------
 
 
@@ -288,27 +266,21 @@ def _rows_of(
     low, high = np.zeros(rows_max), np.full(rows_max, np.inf)
     types, of = np.empty(rows_max, np.int64), np.empty(rows_max, np.int64)
     m = 0
-    D, e = multiply(s.W, X), times_vector(s.W, x)
-    for r in range(len(x)):  # delta = D v + e
-        e[r] += s.d[r]
-        for a in range(n):
-            D[r, a] += s.C[a, r]
+    touching, _, pushing = touching_rows(s, kind)
     for c in range(n_c):
         r = s.starts[c]
         if kind[c] == INACTIVE:
-            low[m], types[m], of[m] = -e[r], GAP, c
-            for j in range(n_v):
-                G[m, j] = D[r, j]
+            low[m] = -_add_motion(s, r, 1.0, X, x, touching[:pushing], G[m])
+            types[m], of[m] = GAP, c
         else:
             low[m], types[m], of[m] = -x[r], FORCE, c
             for j in range(n_v):
                 G[m, j] = X[r, j]
         m += 1
         if kind[c] == SLIDING:
-            u, v = direction[c, 0], direction[c, 1]
-            for j in range(n_v):
-                G[m, j] = u * D[r + 1, j] + v * D[r + 2, j]
-            low[m], types[m], of[m] = -u * e[r + 1] - v * e[r + 2], SLIP, c
+            low[m] = -_add_motion(s, r + 1, direction[c, 0], X, x, touching[:pushing], G[m])
+            low[m] -= _add_motion(s, r + 2, direction[c, 1], X, x, touching[:pushing], G[m])
+            types[m], of[m] = SLIP, c
             m += 1
     for i in range(len(cut_contact)):
         c = cut_contact[i]
@@ -336,6 +308,28 @@ def _rows_of(
         low[m], high[m], types[m], of[m] = s.low[i] - offset, s.high[i] - offset, LIMIT, i
         m += 1
     return PieceRows(G[:m], low[:m], high[:m], types[:m], of[:m])
+
+
+@njit(inner=True)
+def _add_motion(
+    s: Statement,
+    r: int,
+    weight: float,
+    X: np.ndarray,
+    x: np.ndarray,
+    touching: np.ndarray,
+    row: np.ndarray,
+) -> float:
+    """Add delta of a contact row to a row over the variables; return it at variables of zero."""
+    constant = s.d[r]
+    for a in range(s.C.shape[0]):
+        row[a] += weight * s.C[a, r]
+    for l in touching:
+        w = s.W[r, l]
+        constant += w * x[l]
+        for j in range(len(row)):
+            row[j] += weight * w * X[l, j]
+    return weight * constant
 
 
 # One QP of a piece --------------------------------------------------------------------------------

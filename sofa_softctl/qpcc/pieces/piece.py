@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qp.active_set import SOLVED
+from sofa_softctl.base.jit import njit
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qpcc.pieces import kernels
 from sofa_softctl.qpcc.pieces.kernels import Statement
 from sofa_softctl.qpcc.pieces.points import variables_at
-from sofa_softctl.qpcc.pieces.sequence import QPS_MAX, QPS_MAX_FINAL, solve_piece
+from sofa_softctl.qpcc.pieces.sequence import QPS_MAX_FINAL, PieceSolution, solve_piece
 from sofa_softctl.qpcc.problem.modes import Modes
 
 OBJECTIVE_TOLERANCE = 1e-6
@@ -22,123 +23,69 @@ ENERGY_TOLERANCE = 1e-3
 """The same for energies and for distances from the last step."""
 
 
-@dataclass(frozen=True, eq=False)
-class PieceSolution:
-    """The best efforts on a piece, in units of energy."""
-
-    modes: Modes
-    """Modes of the contacts, sliding ones with the direction in which they slide."""
-    effort: np.ndarray
-    """Efforts, then further variables of the statement, shape (n,)."""
-    force: np.ndarray
-    """Contact forces, shape (n_r,)."""
-    objective: float
-    """Objective of the statement."""
-    law: float
-    """Distance from the contact law [-]."""
-    dual: np.ndarray
-    """Largest multiplier of an active border of each contact's mode, shape (n_c,)."""
-    border: np.ndarray
-    """Type of that border, -1 = none, shape (n_c,) of int."""
-    settled: bool
-    """Whether it is a local optimum; otherwise the maximum number of QPs was reached."""
-
-
-@dataclass(eq=False)
-class PieceSolver:
-    """Solves pieces of one statement, and counts pieces and QPs."""
+class Pieces(NamedTuple):
+    """The pieces of a statement."""
 
     statement: Statement
     """The problem."""
     before: np.ndarray
     """Efforts of the last step, which decide between equally good answers, shape (n,)."""
-    pieces: int = 0
-    """Number of solved pieces."""
-    rounds: int = 0
-    """Number of their QPs."""
+    scale: float
+    """Objective of the free motion."""
+    solved: np.ndarray
+    """Numbers of solved pieces, and of their QPs, so far, shape (2,) of int."""
 
-    def __post_init__(self) -> None:
-        s = self.statement
-        self._no_force = np.zeros(len(s.d))
-        self.scale = 0.5 * float(s.f @ s.f)
-        """Objective of the free motion."""
-
-    def solve(
-        self,
-        modes: Modes,
-        *,
-        force: np.ndarray | None = None,
-        worth: float = math.inf,
-        rounds: int = QPS_MAX,
-        obeyed: bool = False,
-    ) -> PieceSolution | None:
-        """The best efforts on the piece of these modes.
+    @classmethod
+    def of(cls, s: Statement, before: np.ndarray) -> Pieces:
+        """Pieces of a statement, none of which is solved.
 
         Args:
-            modes: Decided modes. Sliding contacts start from their direction.
-            force: Forces near the solution's, shape (n_r,).
-            worth: Objective at which an answer is of no use.
-            rounds: Maximum number of QPs.
-            obeyed: Whether these are the modes at the efforts of the last step, with `force`.
-
-        Returns:
-            The answer, or None if the modes are not possible within the limits, or of no use.
+            s: The problem.
+            before: Efforts of the last step, shape (n,).
         """
-        self.pieces += 1
-        result = solve_piece(
-            self.statement,
-            modes.kind,
-            modes.direction,
-            modes.balance,
-            self.before,
-            self._no_force if force is None else force,
-            worth,
-            rounds,
-            obeyed,
-        )
-        self.rounds += result.rounds
-        if result.outcome != SOLVED:
-            return None
-        solved_modes = modes._replace(direction=result.direction, balance=result.balance)
-        return PieceSolution(
-            solved_modes,
-            result.effort,
-            result.force,
-            result.objective,
-            result.law,
-            result.dual,
-            result.border,
-            result.rounds < rounds,
-        )
+        return cls(s, before, 0.5 * float(s.f @ s.f), np.zeros(2, dtype=np.int64))
 
-    def refine_to_optimum(self, answer: PieceSolution) -> PieceSolution:
-        """Return the solution, or a better one on the same piece."""
-        if answer.settled:
-            return answer
-        again = self.solve(answer.modes, force=answer.force, rounds=QPS_MAX_FINAL)
-        return again if again is not None and self.is_better(again, answer) else answer
 
-    def is_better(self, solution: PieceSolution, earlier: PieceSolution | None) -> bool:
-        """Return True if a solution is better in objective, energy or continuity, with a margin.
+@njit
+def solve_modes(
+    pieces: Pieces, modes: Modes, force: np.ndarray, worth: float, qps_max: int, obeyed: bool
+) -> PieceSolution:
+    """The best efforts on the piece of these modes, see `solve_piece`."""
+    answer, qps = solve_piece(pieces.statement, modes, pieces.before, force, worth, qps_max, obeyed)
+    pieces.solved[0] += 1
+    pieces.solved[1] += qps
+    return answer
 
-        If all three are equal, the earlier one is kept.
-        """
-        if earlier is None:
-            return True
-        worth = max(solution.objective, earlier.objective, 1e-6 * self.scale, 1e-300)
-        if abs(solution.objective - earlier.objective) > OBJECTIVE_TOLERANCE * worth:
-            return solution.objective < earlier.objective
-        energies = float(solution.effort @ solution.effort), float(earlier.effort @ earlier.effort)
-        if abs(energies[0] - energies[1]) > ENERGY_TOLERANCE * max(energies):
-            return energies[0] < energies[1]
-        a, b = (float(np.linalg.norm(x.effort - self.before)) for x in (solution, earlier))
-        return a < b - ENERGY_TOLERANCE * max(a, b)
 
-    def delta(self, effort: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """delta of the contact rows, shape (n_r,)."""
-        s = self.statement
-        moved: np.ndarray = s.W @ force + effort @ s.C + s.d
-        return moved
+@njit
+def is_better(pieces: Pieces, solution: PieceSolution, earlier: PieceSolution) -> bool:
+    """Return True if a solution is better in objective, energy or continuity, with a margin.
+
+    If all three are equal, the earlier one is kept.
+    """
+    a, b = solution.objective, earlier.objective
+    if a == np.inf or b == np.inf:
+        return a < b
+    if abs(a - b) > OBJECTIVE_TOLERANCE * max(a, b, 1e-6 * pieces.scale, 1e-300):
+        return a < b
+    a = b = far = near = 0.0
+    for i in range(len(solution.effort)):
+        a += solution.effort[i] ** 2
+        b += earlier.effort[i] ** 2
+        far += (solution.effort[i] - pieces.before[i]) ** 2
+        near += (earlier.effort[i] - pieces.before[i]) ** 2
+    if abs(a - b) > ENERGY_TOLERANCE * max(a, b):
+        return a < b
+    far, near = np.sqrt(far), np.sqrt(near)
+    return far < near - ENERGY_TOLERANCE * max(far, near)
+
+
+def refine_to_optimum(pieces: Pieces, answer: PieceSolution) -> PieceSolution:
+    """Return the solution, or a better one on the same piece."""
+    if answer.settled:
+        return answer
+    again = solve_modes(pieces, answer.modes, answer.force, math.inf, QPS_MAX_FINAL, False)
+    return again if is_better(pieces, again, answer) else answer
 
 
 @dataclass(frozen=True, eq=False)

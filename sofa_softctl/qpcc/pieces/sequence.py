@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sofa_softctl.base.jit import njit
-from sofa_softctl.qp.active_set import FAILED, INFEASIBLE, NOT_BETTER, SOLVED
+from sofa_softctl.qp.active_set import INFEASIBLE, NOT_BETTER, SOLVED
 from sofa_softctl.qpcc.pieces.curvature import curvature
 from sofa_softctl.qpcc.pieces.kernels import (
     CONE,
@@ -37,6 +37,7 @@ from sofa_softctl.qpcc.pieces.points import (
 )
 from sofa_softctl.qpcc.pieces.scaled_qp import make_convex, solve_scaled
 from sofa_softctl.qpcc.pieces.small_algebra import times_vector
+from sofa_softctl.qpcc.problem.modes import Modes
 
 QPS_MAX = 16
 """Maximum number of QPs on each tried piece."""
@@ -44,7 +45,7 @@ QPS_MAX_FINAL = 100
 """The same on the piece of the answer."""
 QPS_MAX_INFEASIBLE = 10
 """The same while no point has satisfied every row."""
-QPS_MAX_CONES = 30
+QPS_MAX_CONES = 60
 """The same where no contact slides: planes then narrow the cones to the feasible set."""
 GAIN_TOLERANCE = 1e-9
 """Predicted relative gain at which the sequence has converged."""
@@ -62,57 +63,63 @@ ESTIMATE_RATIO = 1.0 - 1e-7
 """Ratio of an objective to its estimate, once a point is on the law."""
 
 
-class PieceResult(NamedTuple):
-    """Result of a piece."""
+class PieceSolution(NamedTuple):
+    """The best efforts on a piece, in units of energy."""
 
-    outcome: int
-    """SOLVED, INFEASIBLE, WORTHLESS or FAILED."""
+    modes: Modes
+    """Modes of the contacts, sliding ones with the direction in which they slide."""
     effort: np.ndarray
-    """Shape (n,)."""
+    """Efforts, then further variables of the statement, shape (n,)."""
     force: np.ndarray
-    """Shape (n_r,)."""
+    """Contact forces, shape (n_r,)."""
     objective: float
-    """1/2 ||F z + f||^2."""
+    """Objective of the statement, 1/2 ||F z + f||^2; inf: no answer."""
     law: float
-    """Largest distance of a contact from its law, relative to `size`."""
-    direction: np.ndarray
-    """Directions of sliding contacts, shape (n_c, 2)."""
-    balance: np.ndarray
-    """Balance of sliding contacts, see `Modes`, shape (n_c, 2)."""
+    """Largest distance of a contact from its law, relative to `size` [-]."""
     dual: np.ndarray
     """Largest multiplier of an active border of each contact's mode, shape (n_c,)."""
     border: np.ndarray
-    """Type of that border: GAP, FORCE, SLIP or CONE; -1 = none, shape (n_c,)."""
-    rounds: int
-    """Number of solved QPs."""
+    """Type of that border: GAP, FORCE, SLIP or CONE; -1 = none, shape (n_c,) of int."""
+    settled: bool
+    """Whether it is a local optimum; otherwise the maximum number of QPs was reached."""
 
 
 @njit
+def no_solution(modes: Modes, effort: np.ndarray, force: np.ndarray) -> PieceSolution:
+    """A solution without an objective, which every other one is better than."""
+    n_c = len(modes.kind)
+    return PieceSolution(
+        modes, effort, force, np.inf, np.inf, np.zeros(n_c), np.full(n_c, -1), False
+    )
+
+
+@njit(inner=True, separate=True)
 def solve_piece(
     s: Statement,
-    kind: np.ndarray,
-    direction: np.ndarray,
-    balance: np.ndarray,
+    modes: Modes,
     effort: np.ndarray,
     force: np.ndarray,
     worth: float,
     qps_max: int,
     obeyed: bool,
-) -> PieceResult:
+) -> tuple[PieceSolution, int]:
     """The best efforts on the piece of decided modes, by sequential quadratic programming.
 
     Args:
         s: The problem.
-        kind: INACTIVE, STICKING or SLIDING, shape (n_c,).
-        direction: Initial directions of sliding contacts, shape (n_c, 2).
-        balance: Initial balance of sliding contacts, see `Modes`, shape (n_c, 2).
+        modes: Decided modes, with initial directions and balances of the sliding ones.
         effort: Efforts about which it is regularised, shape (n,).
         force: Forces at which the first planes touch the cones, shape (n_r,).
         worth: Objective at which an answer is of no use.
         qps_max: Maximum number of QPs once a point has satisfied every row.
         obeyed: Whether these efforts and forces satisfy the contact law on this piece: if they also
             keep its limits they are the first answer, even if linearised rows contradict them.
+
+    Returns:
+        The answer, without an objective if the modes are not possible within the limits or of no
+        use; the number of solved QPs.
     """
+    kind, direction, balance, sector = modes
     n_c = len(kind)
     is_bound = not slides(kind)  # whether a QP's objective is a bound, not an estimate
     dual, border = np.zeros(n_c), np.full(n_c, -1)
@@ -188,17 +195,16 @@ def solve_piece(
                 break
         H, g = _add_curvature(s, kind, point, rows, y)
         is_curved = True
-    if outcome == SOLVED and not excess < np.inf:
-        outcome = FAILED
     law = np.inf
-    if outcome == SOLVED:
+    if outcome == SOLVED and excess < np.inf:
         law = largest_distance(s, best.effort, best.force) / s.size
-        if law > LAW_ACCEPTED:
-            outcome = FAILED
-    return PieceResult(
-        outcome, best.effort, best.force, lowest, law, best.direction, best.balance, dual, border,
-        qp_count,
-    )  # fmt: skip
+    if not law <= LAW_ACCEPTED:
+        lowest = np.inf
+    solved_modes = Modes(kind, best.direction, best.balance, sector)
+    is_settled = qp_count < qps_max
+    return PieceSolution(
+        solved_modes, best.effort, best.force, lowest, law, dual, border, is_settled
+    ), qp_count
 
 
 class _State(NamedTuple):

@@ -6,6 +6,10 @@ import numpy as np
 
 from sofa_softctl.base.jit import njit
 
+PIVOT_MIN = 0.01
+"""Pivots below this share of the largest entry are looked for in all columns [-]: small ones would
+hide how many rows depend on others."""
+
 
 @njit(inner=True, separate=True, fastmath=True)
 def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
@@ -52,85 +56,80 @@ def solve_in_place(E: np.ndarray, F: np.ndarray) -> float:
 def solve_dependent(
     E: np.ndarray, F: np.ndarray, small: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """E Y = F where E is singular, by Householder's QR with column pivoting.
+    """E Y = F where E may be singular, by Gaussian elimination.
+
+    Pivots are the largest of their column, or, where that is small, of all that remains.
 
     Args:
-        E: Shape (k, k).
-        F: Right-hand sides, shape (k, m).
-        small: Pivots below this share of the first are zero [-].
+        E: Shape (k, k), overwritten.
+        F: Right-hand sides, shape (k, m), overwritten.
+        small: Pivots below this share of the largest entry are zero [-].
 
     Returns:
-        Y, shape (k, m), the least-squares solution of least norm; an orthonormal basis N of the
-        null space of E, shape (k, free); the components of F outside its range, (free, m).
-
-    Source: Golub and Van Loan, "Matrix Computations", 4th edition, sections 5.4.2 and 5.5.6.
+        Y, shape (k, m), of least norm; an orthonormal basis N^T of the null space of E, shape
+        (free, k); what is left of F in the dependent rows, shape (free, m).
     """
     k, m = F.shape
-    R, G, order = E.T.copy(), F.T.copy(), np.arange(k)  # transposed: columns lie together
-    rank, first = k, 0.0
+    size, rank, order = 0.0, k, np.arange(k)
+    for i in range(k):
+        for j in range(k):
+            size = max(size, abs(E[i, j]))
     for j in range(k):
-        best, largest = j, -1.0
-        for c in range(j, k):
-            square = 0.0
+        best, column = j, j
+        for i in range(j + 1, k):
+            if abs(E[i, j]) > abs(E[best, j]):
+                best = i
+        if not abs(E[best, j]) > PIVOT_MIN * size:
             for i in range(j, k):
-                square += R[c, i] * R[c, i]
-            if square > largest:
-                best, largest = c, square
-        norm = np.sqrt(largest)
-        first = max(first, norm)
-        if norm <= small * first:
-            rank = j
-            break
-        order[j], order[best] = order[best], order[j]
-        for i in range(k):
-            R[j, i], R[best, i] = R[best, i], R[j, i]
-        _reflect(R, G, j, norm)
-    free = k - rank
-    Y, N = np.zeros((m, k)), np.zeros((free, k))
-    for l in range(m):
-        _substitute(R, G[l].copy(), rank, order, Y[l])
-    for l in range(free):
-        _substitute(R, -R[rank + l], rank, order, N[l])
-        N[l, order[rank + l]] = 1.0
-        _project_out(N[:l], N[l])
-        _project_out(N[:l], N[l])  # again, against rounding
-        N[l] /= np.sqrt((N[l] * N[l]).sum())
-    for l in range(m):
-        _project_out(N, Y[l])
-    return Y.T.copy(), N.T.copy(), G[:, rank:].T.copy()
-
-
-@njit(inner=True, fastmath=True)
-def _substitute(R: np.ndarray, g: np.ndarray, rank: int, order: np.ndarray, y: np.ndarray) -> None:
-    """Solve with the leading part of R, stored by columns, for the unknowns in y; g is changed."""
-    for c in range(rank - 1, -1, -1):
-        value = g[c] / R[c, c]
-        y[order[c]] = value
-        for i in range(c):
-            g[i] -= value * R[c, i]
-
-
-@njit(inner=True, separate=True, fastmath=True)
-def _reflect(R: np.ndarray, G: np.ndarray, j: int, norm: float) -> None:
-    """Zero column j of R below its diagonal by a reflection, also applied to G.
-
-    Both are stored by columns.
-    """
-    k = len(R)
-    v = R[j, j:].copy()
-    diagonal = -norm if v[0] > 0.0 else norm
-    v[0] -= diagonal
-    half = 0.5 * (v * v).sum()
-    for A, begin in ((R, j + 1), (G, 0)):
-        for c in range(begin, len(A)):
+                for l in range(j, k):
+                    if abs(E[i, l]) > abs(E[best, column]):
+                        best, column = i, l
+            if not abs(E[best, column]) > small * size:
+                rank = j
+                break
+        if column != j:
+            order[j], order[column] = order[column], order[j]
+            for i in range(k):
+                E[i, j], E[i, column] = E[i, column], E[i, j]
+        if best != j:
+            for l in range(j, k):
+                E[j, l], E[best, l] = E[best, l], E[j, l]
+            for l in range(m):
+                F[j, l], F[best, l] = F[best, l], F[j, l]
+        for i in range(j + 1, k):
+            factor = E[i, j] / E[j, j]
+            if factor != 0.0:
+                for l in range(j + 1, k):
+                    E[i, l] -= factor * E[j, l]
+                for l in range(m):
+                    F[i, l] -= factor * F[j, l]
+    Y, N = np.zeros((k, m)), np.zeros((k - rank, k))
+    for j in range(rank - 1, -1, -1):
+        for l in range(m):
+            F[j, l] /= E[j, j]
+            Y[order[j], l] = F[j, l]
+        for i in range(j):
+            factor = E[i, j]
+            if factor != 0.0:
+                for l in range(m):
+                    F[i, l] -= factor * F[j, l]
+    for f in range(k - rank):
+        N[f, order[rank + f]] = 1.0
+        for j in range(rank - 1, -1, -1):
+            value = -E[j, rank + f]
+            for l in range(j + 1, rank):
+                value -= E[j, l] * N[f, order[l]]
+            N[f, order[j]] = value / E[j, j]
+        _project_out(N[:f], N[f])
+        _project_out(N[:f], N[f])  # again, against rounding
+        N[f] /= np.sqrt((N[f] * N[f]).sum())
+        for l in range(m):
             along = 0.0
-            for i in range(j, k):
-                along += v[i - j] * A[c, i]
-            along /= half
-            for i in range(j, k):
-                A[c, i] -= along * v[i - j]
-    R[j, j] = diagonal
-    R[j, j + 1 :] = 0.0
+            for i in range(k):
+                along += N[f, i] * Y[i, l]
+            for i in range(k):
+                Y[i, l] -= along * N[f, i]
+    return Y, N, F[rank:]
 
 
 @njit(inner=True, fastmath=True)

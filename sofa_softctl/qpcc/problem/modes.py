@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, NamedTuple
@@ -57,34 +57,11 @@ class Modes(NamedTuple):
         direction, balance = np.tile([1.0, 0.0], (n_c, 1)), np.tile([0.5, 0.5], (n_c, 1))
         return cls(kinds, direction, balance, np.zeros((n_c, 2)))
 
-    def key(self) -> bytes:
-        """Key of decided modes: kinds, and octants of the sliding directions.
-
-        The octants begin at odd angles, as motion along an axis is common.
-        """
-        angle = np.arctan2(self.direction[:, 1], self.direction[:, 0])
-        eighth = np.floor((angle + 0.3) / (np.pi / 4)) % 8
-        return np.where(self.kind == SLIDING, 8 + eighth, self.kind).astype(np.int8).tobytes()
-
-    def with_contact(
-        self,
-        contact: int,
-        kind: int,
-        *,
-        direction: np.ndarray | None = None,
-        balance: np.ndarray | None = None,
-        sector: tuple[float, float] | None = None,
-    ) -> Modes:
+    def with_kind(self, contact: int, kind: int) -> Modes:
         """These modes with one contact changed."""
-        modes = Modes(*(field.copy() for field in self))
-        modes.kind[contact] = kind
-        if direction is not None:
-            modes.direction[contact] = direction
-        if balance is not None:
-            modes.balance[contact] = balance
-        if sector is not None:
-            modes.sector[contact] = sector
-        return modes
+        kinds = self.kind.copy()
+        kinds[contact] = kind
+        return self._replace(kind=kinds)
 
     def labels(self, friction: np.ndarray) -> tuple[Mode, ...]:
         """The modes for users. A contact that touches without friction slides."""
@@ -150,8 +127,12 @@ class SearchOptions:
 class OpenSearch(NamedTuple):
     """Branch and bound that a step leaves to the next one."""
 
-    nodes: Sequence[Mapping[Hashable, tuple[int, np.ndarray]]]
-    """Open nodes, the next one first: identity of each contact that is decided -> kind, sector."""
+    identity: Sequence[Hashable]
+    """Identity of the contacts."""
+    kind: np.ndarray
+    """Decisions of the open nodes, the next one first, see `Modes`, shape (k, n_c)."""
+    sector: np.ndarray
+    """Their sectors [rad], shape (k, n_c, 2)."""
     nodes_left: int
     """Relaxations that remain."""
     gap: float

@@ -1,220 +1,320 @@
-"""Branch and bound over contact modes."""
+"""Branch and bound over contact modes, compiled."""
 
 from __future__ import annotations
 
-import heapq
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import count
-from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
-from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, STICKING, TOUCHING, Modes
-from sofa_softctl.qpcc.search.mode_kernels import furthest_contact
-from sofa_softctl.qpcc.search.neighbours import nearest_modes
-from sofa_softctl.qpcc.search.relaxation import Relaxation, RelaxationSolution
+from sofa_softctl.base.jit import njit
+from sofa_softctl.qp.active_set import FAILED, SOLVED
+from sofa_softctl.qpcc.pieces.kernels import (
+    INACTIVE,
+    OPEN,
+    SECTOR,
+    STICKING,
+    TOUCHING,
+    Statement,
+    motion,
+)
+from sofa_softctl.qpcc.pieces.piece import Pieces, is_better, solve_modes
+from sofa_softctl.qpcc.pieces.sequence import QPS_MAX, PieceSolution
+from sofa_softctl.qpcc.problem.modes import Modes
+from sofa_softctl.qpcc.search.neighbours import (
+    Tried,
+    add_tried,
+    is_tried,
+    key_of,
+    nearest_modes,
+    with_kind,
+)
+from sofa_softctl.qpcc.search.relaxation_kernels import (
+    Convex,
+    Relaxations,
+    Relaxed,
+    add_sector,
+    relaxed_objective,
+    solve_relaxation,
+)
 
-FINITE_MODES_GAP = 1e-9
-"""Gap that covers rounding if the modes are finitely many [-]."""
+DISSIPATION_WEIGHT = 0.1
+"""Weight of the work that an undecided contact may dissipate, which lowers the bound until the
+contact is decided, relative to violations of the law [-]."""
 OBJECTIVE_RATIO_MIN = 1e-9
 """Smallest objective in the gap's denominator, relative to the free motion's [-]."""
+CHILDREN_MAX = 5
+"""Maximum number of branches of a node: sticking, and four sectors of the sliding direction."""
 
 
-@dataclass(frozen=True, eq=False)
-class Proof:
-    """Best answer found, and a bound on the optimum."""
+class OpenNodes(NamedTuple):
+    """Decisions of nodes that are not branched on yet, the next one first."""
 
-    best: PieceSolution | None
+    kind: np.ndarray
+    """Shape (k, n_c)."""
+    sector: np.ndarray
+    """Shape (k, n_c, 2)."""
+    bound: np.ndarray
+    """No answer with these decisions has a lower objective, shape (k,)."""
+
+
+class Proof(NamedTuple):
+    """Result of branch and bound."""
+
+    best: PieceSolution
     """The best answer, or the initial one."""
+    improved: bool
+    """Whether it is better than the initial one."""
     bound: float
     """No answer has a lower objective. inf: there is none."""
     complete: bool
     """Whether the tree was searched completely."""
-    open: Sequence[Modes] = ()
-    """Decisions of the open nodes, the next one first."""
+    failed: float
+    """Least bound of nodes whose relaxation could not be solved; inf: there are none."""
+    open: OpenNodes
+    """The open nodes."""
 
 
+class _Node(NamedTuple):
+    """Decisions, and the answer of their relaxation."""
+
+    bound: float
+    ticket: int
+    """Order in which nodes were added."""
+    modes: Modes
+    relaxed: Relaxed
+    is_solved: bool
+    """False: `relaxed` is of no meaning."""
+    objective: int
+    """Number of the relaxation's objective."""
+    sectors: np.ndarray
+    """First rows of its sectors."""
+
+
+@njit
 def branch(
-    pieces: PieceSolver,
-    relaxation: Relaxation,
-    best: PieceSolution | None,
-    *,
-    nodes: int,
+    pieces: Pieces,
+    r: Relaxations,
+    convex: Convex,
+    best: PieceSolution,
+    start: OpenNodes,
+    tried: Tried,
     gap: float,
-    enough: float = -math.inf,
-    tried: set[bytes] | None = None,
-    deadline: float = math.inf,
-    step_nodes: int | None = None,
-    resumed: Sequence[Modes] = (),
+    enough: float,
+    nodes: int,
+    step_nodes: int,
 ) -> Proof:
     """Search contact modes by branching on one contact at a time.
 
     The relaxation of a node bounds its objective and suggests modes, whose piece gives answers.
-    Nodes of the lowest bound come first. Branches are on the contact furthest from its law:
-    touching or not; sticking or sliding, then sectors of the sliding direction, which are halved
-    while the bound is below the best answer.
+    Branches are on the contact furthest from its law: touching or not; sticking or sliding, then
+    sectors of the sliding direction, which are halved while the bound is below the best answer.
+    The search dives: the last node is branched on further, down to a dead end or until only sectors
+    are left; only then the node of the lowest bound is next.
 
     Args:
         pieces: The problem.
-        relaxation: Relaxations of the problem.
-        best: An initial answer.
-        nodes: Maximum number of relaxations.
-        gap: Gap (objective - bound) / objective at which it ends [-]. Contacts that cannot slide
-            against friction have finitely many modes, which are searched completely.
+        r: Its relaxations, with room for the sectors of `nodes + CHILDREN_MAX` more.
+        convex: Their objective where all contacts are open.
+        best: An initial answer; without an objective: none.
+        start: Nodes to begin with.
+        tried: Modes that were tried; new ones are added.
+        gap: Gap (objective - bound) / objective at which it ends [-].
         enough: Objective at which an answer is good enough.
-        tried: Keys of modes that were tried; new ones are added.
-        deadline: Reading of `perf_counter` after which it ends [s].
-        step_nodes: Relaxations after which it ends if there is an answer. Default: `nodes`.
-        resumed: Open nodes to go on from, the next one first, in place of the whole problem. They
-            do not cover it, so the bound is that of the whole problem's relaxation.
+        nodes: Maximum number of relaxations.
+        step_nodes: Relaxations after which it ends if there is an answer.
 
     Source: branch and bound on complementarities as in Bai, Mitchell, Pang 2013, "On convex
         quadratic programs with linear complementarity constraints"; the sectors are ours.
     """
     s = pieces.statement
-    slides = bool((s.mu > 0.0).any()) and not s.sticking
-    tree = _Tree(pieces, relaxation, best, gap if slides else FINITE_MODES_GAP, tried)
-    last = relaxation.solved + nodes
-    pause = last if step_nodes is None else relaxation.solved + step_nodes
-    if resumed:
-        tree.resume(resumed)
-    else:
-        tree.add(Modes.of(np.full(len(s.starts), OPEN)))
-    while tree.has_open_nodes and perf_counter() < deadline:
-        if relaxation.solved >= (last if tree.best is None else min(last, pause)):
+    first, improved, failed, ticket = r.counts[2], False, np.inf, 0
+    objectives, keys = [convex], [np.full(len(s.starts), True)]
+    none = Relaxed(FAILED, -np.inf, pieces.before, best.force, convex.optimum)
+    heap, children = [_unsolved(start, 0, none)], [_unsolved(start, 0, none)]
+    for k in range(1, len(start.bound)):
+        heap.append(_unsolved(start, k, none))
+    children.pop()  # numba knows the type now
+    while len(heap) + len(children) > 0:
+        solved = r.counts[2] - first
+        if solved >= (min(nodes, step_nodes) if best.objective < np.inf else nodes):
             break
-        if tree.best is not None and tree.best.objective <= enough:
+        if best.objective <= enough:
             break
-        tree.expand()
-    proof = tree.proof()
-    if resumed:
-        bound = relaxation.lower_bound
-        proof = replace(proof, bound=bound if bound < math.inf else -math.inf, complete=False)
-    return proof
-
-
-class _Tree:
-    """Open nodes and the best answer.
-
-    The search dives: the last node is branched on further, down to a dead end or until only sectors
-    are left; only then the node of the lowest bound is next.
-    """
-
-    def __init__(
-        self,
-        pieces: PieceSolver,
-        relaxation: Relaxation,
-        best: PieceSolution | None,
-        gap: float,
-        tried: set[bytes] | None,
-    ) -> None:
-        self.pieces, self.relaxation = pieces, relaxation
-        self.best, self.gap = best, gap
-        self.heap: list[tuple[float, int, Modes, RelaxationSolution | None]] = []
-        self.children: list[tuple[float, int, Modes, RelaxationSolution | None]] = []
-        self.ticket = count()
-        self.tried = set() if tried is None else tried
-        self.failed = math.inf  # least bound of nodes whose QP could not be solved
-
-    @property
-    def target(self) -> float:
-        """Bound above which nodes are pruned."""
-        if self.best is None:
-            return math.inf
-        worth = max(self.best.objective, OBJECTIVE_RATIO_MIN * self.pieces.scale)
-        return self.best.objective - self.gap * worth
-
-    def add(
-        self, modes: Modes, parent: float = -math.inf, start: RelaxationSolution | None = None
-    ) -> None:
-        """Solve the relaxation of these decisions, and add the node unless it is pruned."""
-        try:
-            relaxed = self.relaxation.solve(modes, start)
-        except ArithmeticError:
-            self.failed = min(self.failed, parent)
-            return
-        if relaxed is None or relaxed.bound >= self.target:
-            return
-        self._suggest(modes, relaxed)
-        bound = max(parent, relaxed.bound)
-        if bound < self.target:
-            self.children.append((bound, next(self.ticket), modes, relaxed))
-
-    def resume(self, nodes: Sequence[Modes]) -> None:
-        """Add open nodes, the next one first; each relaxation is solved when it is its turn."""
-        self.heap = [(-math.inf, next(self.ticket), modes, None) for modes in nodes]
-
-    def expand(self) -> None:
-        """Branch on one contact of the next node."""
-        if self.children:
-            self.children.sort()
-            bound, _, modes, relaxed = self.children.pop(0)
-            for child in self.children:
-                heapq.heappush(self.heap, child)
-            self.children = []
+        if len(children) > 0:
+            node = _pop_first(children)
+            _move_all(children, heap)
         else:
-            bound, _, modes, relaxed = heapq.heappop(self.heap)
-        if bound >= self.target:
-            self.heap = [node for node in self.heap if node[0] < self.target]
-            return
-        if relaxed is None:
-            self.add(modes)
-            return
-        children = _decide(self.pieces, modes, relaxed)
-        if not children:
-            self.failed = min(self.failed, bound)
-        for decided in children:
-            self.add(decided, bound, relaxed)
-        if len(children) == 2 and (children[0].kind == modes.kind).all():  # a sector in halves
-            for child in self.children:
-                heapq.heappush(self.heap, child)
-            self.children = []
+            node = _pop_first(heap)
+        if node.bound >= _target(pieces, best, gap):
+            continue
+        branches = [node.modes]
+        if node.is_solved:
+            branches = _decide(s, node.modes, node.relaxed)
+            if len(branches) == 0:
+                failed = min(failed, node.bound)
+        for k in range(len(branches)):
+            modes = branches[k]
+            key = modes.kind <= OPEN  # inactive and sticking contacts do no work either
+            number = 0
+            while number < len(keys) and not (keys[number] == key).all():
+                number += 1
+            if number == len(keys):
+                is_convex, convex = relaxed_objective(r, key)
+                if not is_convex:
+                    failed = min(failed, node.bound)
+                    continue
+                objectives.append(convex)
+                keys.append(key)
+            convex = objectives[number]
+            sectors = _sectors(r, node, modes)
+            is_same = node.is_solved and node.objective == number
+            state = node.relaxed.state if is_same else convex.optimum
+            relaxed = solve_relaxation(r, convex, modes.kind, sectors, state)
+            if relaxed.outcome == FAILED:
+                failed = min(failed, node.bound)
+            target = _target(pieces, best, gap)
+            if relaxed.outcome != SOLVED or relaxed.bound >= target:
+                continue
+            trial = nearest_modes(s, modes, relaxed.effort, relaxed.force, False)
+            trial_key = key_of(trial)
+            if not is_tried(tried, trial_key):
+                add_tried(tried, trial_key)
+                answer = solve_modes(pieces, trial, relaxed.force, target, QPS_MAX, False)
+                if is_better(pieces, answer, best):
+                    best, improved = answer, True
+            bound = max(node.bound, relaxed.bound)
+            if bound < _target(pieces, best, gap):
+                ticket += 1
+                children.append(_Node(bound, ticket, modes, relaxed, True, number, sectors))
+        if len(branches) == 2 and (branches[0].kind == node.modes.kind).all():  # half sectors
+            _move_all(children, heap)
+    target, bound = _target(pieces, best, gap), failed
+    count = len(heap) + len(children)
+    kind, sector = np.empty((count, len(s.starts)), np.int64), np.empty((count, len(s.starts), 2))
+    bounds = np.empty(count)
+    for k in range(count):
+        source = children if len(children) > 0 else heap
+        node = _pop_first(source)
+        kind[k], sector[k], bounds[k] = node.modes.kind, node.modes.sector, node.bound
+        bound = min(bound, node.bound)
+    nodes_left = OpenNodes(kind, sector, bounds)
+    return Proof(best, improved, min(bound, target), bound >= target, failed, nodes_left)
 
-    @property
-    def has_open_nodes(self) -> bool:
-        """True if there are open nodes."""
-        return bool(self.heap or self.children)
 
-    def proof(self) -> Proof:
-        """Result of the search."""
-        open_bound = min([bound for bound, *_ in (*self.heap, *self.children)] + [self.failed])
-        complete = open_bound >= self.target
-        nodes = [modes for *_, modes, _ in (*sorted(self.children), *sorted(self.heap))]
-        return Proof(self.best, min(open_bound, self.target), complete, nodes)
-
-    def _suggest(self, modes: Modes, relaxed: RelaxationSolution) -> None:
-        """Solve the piece next to the answer of a relaxation."""
-        decided = nearest_modes(self.pieces, modes, relaxed.effort, relaxed.force)
-        if decided.key() in self.tried:
-            return
-        self.tried.add(decided.key())
-        answer = self.pieces.solve(decided, force=relaxed.force, worth=self.target)
-        if answer is not None and self.pieces.is_better(answer, self.best):
-            self.best = answer
+@njit(inner=True)
+def _unsolved(start: OpenNodes, k: int, none: Relaxed) -> _Node:
+    """Node whose relaxation is solved when it is its turn."""
+    n_c = start.kind.shape[1]
+    kind, sector = start.kind[k].copy(), start.sector[k].copy()
+    modes = Modes(kind, np.zeros((n_c, 2)), np.zeros((n_c, 2)), sector)
+    no_sectors = np.empty(0, np.int64)
+    return _Node(start.bound[k], k - len(start.bound), modes, none, False, -1, no_sectors)
 
 
-def _decide(pieces: PieceSolver, modes: Modes, relaxed: RelaxationSolution) -> list[Modes]:
+@njit(inner=True)
+def _pop_first(nodes: list[_Node]) -> _Node:
+    """Remove the node of the lowest bound; of equal ones, that which was added first."""
+    first = 0
+    for k in range(1, len(nodes)):
+        a, b = nodes[k], nodes[first]
+        if a.bound < b.bound or (a.bound == b.bound and a.ticket < b.ticket):
+            first = k
+    node = nodes[first]
+    nodes[first] = nodes[len(nodes) - 1]  # numba's pop(first) damages its memory
+    nodes.pop()
+    return node
+
+
+@njit(inner=True)
+def _move_all(source: list[_Node], target: list[_Node]) -> None:
+    """Move all nodes, without a list's methods and iteration, which damage memory in numba."""
+    while len(source) > 0:
+        target.append(source.pop())
+
+
+@njit(inner=True)
+def _target(pieces: Pieces, best: PieceSolution, gap: float) -> float:
+    """Bound above which nodes are pruned."""
+    if best.objective == np.inf:
+        return np.inf
+    return best.objective - gap * max(best.objective, OBJECTIVE_RATIO_MIN * pieces.scale)
+
+
+@njit(inner=True)
+def _sectors(r: Relaxations, parent: _Node, modes: Modes) -> np.ndarray:
+    """First rows of the sectors that a relaxation obeys: its parent's, and new ones."""
+    sectors = np.empty(len(parent.sectors) + len(modes.kind), np.int64)
+    count = len(parent.sectors)
+    sectors[:count] = parent.sectors
+    for i in range(len(modes.kind)):
+        if modes.kind[i] == SECTOR:
+            is_known = parent.is_solved and parent.modes.kind[i] == SECTOR
+            if not is_known or (modes.sector[i] != parent.modes.sector[i]).any():
+                sectors[count] = add_sector(r, i, modes.sector[i, 0], modes.sector[i, 1])
+                count += 1
+    return sectors[:count].copy()
+
+
+@njit(inner=True, separate=True)
+def _decide(s: Statement, modes: Modes, relaxed: Relaxed) -> list[Modes]:
     """Branches on the contact furthest from its law; none if all contacts obey theirs."""
-    s = pieces.statement
-    i, delta = furthest_contact(s, modes.kind, relaxed.effort, relaxed.force)
+    force, delta = relaxed.force, motion(s, relaxed.effort, relaxed.force)
+    worst, i = 0.0, -1
+    for c in range(len(modes.kind)):
+        if modes.kind[c] >= OPEN:
+            error = _distance(s, c, modes.kind[c], force, delta)
+            if error > worst * (1.0 + 1e-9):
+                worst, i = error, c
+    branches = [modes]
+    branches.pop()
     if i < 0:
-        return []
-    rough = s.mu[i] > 0.0 and not s.sticking
+        return branches
     if modes.kind[i] == OPEN:
-        touching = TOUCHING if rough else STICKING
-        return [modes.with_contact(i, touching), modes.with_contact(i, INACTIVE)]
-    if modes.kind[i] == TOUCHING:
-        t = slice(s.starts[i] + 1, s.starts[i] + 3)
-        aim = delta[t] - relaxed.force[t]
-        first = math.atan2(aim[1], aim[0]) - math.pi / 4.0
-        sectors = [first + k * math.pi / 2.0 for k in range(4)]
-        return [modes.with_contact(i, STICKING)] + [
-            modes.with_contact(i, SECTOR, sector=(low, low + math.pi / 2.0)) for low in sectors
-        ]
-    low, high = modes.sector[i]
-    middle = 0.5 * (low + high)
-    halves = ((low, middle), (middle, high))
-    return [modes.with_contact(i, SECTOR, sector=half) for half in halves]
+        is_rough = s.mu[i] > 0.0 and not s.sticking
+        branches.append(with_kind(modes, i, TOUCHING if is_rough else STICKING))
+        branches.append(with_kind(modes, i, INACTIVE))
+    elif modes.kind[i] == TOUCHING:
+        t = s.starts[i] + 1
+        aim = np.arctan2(delta[t + 1] - force[t + 1], delta[t] - force[t])
+        branches.append(with_kind(modes, i, STICKING))
+        for k in range(4):
+            low = aim - np.pi / 4.0 + k * np.pi / 2.0
+            branches.append(_with_sector(modes, i, low, low + np.pi / 2.0))
+    else:
+        low, high = modes.sector[i]
+        middle = 0.5 * (low + high)
+        branches.append(_with_sector(modes, i, low, middle))
+        branches.append(_with_sector(modes, i, middle, high))
+    return branches
+
+
+@njit(inner=True)
+def _with_sector(modes: Modes, i: int, low: float, high: float) -> Modes:
+    """Modes with one contact that slides between two angles."""
+    changed = with_kind(modes, i, SECTOR)
+    changed.sector[i, 0], changed.sector[i, 1] = low, high
+    return changed
+
+
+@njit(inner=True)
+def _distance(s: Statement, i: int, kind: int, force: np.ndarray, delta: np.ndarray) -> float:
+    """Violation of its law by an undecided contact, in units of energy."""
+    n, error = s.starts[i], 0.0
+    is_rough = s.mu[i] > 0.0
+    if kind == OPEN:
+        error = min(max(force[n], 0.0), max(delta[n], 0.0))
+        if is_rough and s.sticking:
+            pushed = np.sqrt(force[n] ** 2 + force[n + 1] ** 2 + force[n + 2] ** 2)
+            moved = np.sqrt(delta[n] ** 2 + delta[n + 1] ** 2 + delta[n + 2] ** 2)
+            error = min(pushed, moved)
+    if not is_rough or s.sticking:
+        return error
+    p, q = force[n + 1] - delta[n + 1], force[n + 2] - delta[n + 2]
+    length, disc = np.hypot(p, q), s.mu[i] * max(force[n], 0.0)
+    if length > disc:
+        p, q = p * (disc / length), q * (disc / length)
+    error = max(error, np.hypot(force[n + 1] - p, force[n + 2] - q))
+    if kind != SECTOR:
+        work = -(force[n + 1] * delta[n + 1] + force[n + 2] * delta[n + 2])
+        error = max(error, DISSIPATION_WEIGHT * np.sqrt(max(0.0, work)))
+    return error

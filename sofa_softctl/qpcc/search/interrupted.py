@@ -6,44 +6,39 @@ and new contacts are open. Bounds are not kept, since the next step is another p
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from sofa_softctl.qpcc.problem.modes import OPEN, Modes, OpenSearch
+from sofa_softctl.qpcc.problem.modes import OPEN, OpenSearch
+from sofa_softctl.qpcc.search.branch_and_bound import OpenNodes
 
 NODES_KEPT_MAX = 64
 """Open nodes that the next step goes on from; those of the highest bounds are dropped."""
 
 
 def interrupt_search(
-    nodes: Iterable[Modes],
+    nodes: OpenNodes,
     identity: Sequence[Hashable],
     *,
     nodes_left: int,
     gap: float,
     enough: float,
 ) -> OpenSearch | None:
-    """Open nodes for the next step, the next one first; None if nothing is left."""
-    kept = [
-        {identity[i]: (int(modes.kind[i]), modes.sector[i]) for i in _decided_contacts(modes)}
-        for modes in list(nodes)[:NODES_KEPT_MAX]
-    ]
-    return OpenSearch(kept, nodes_left, gap, enough) if kept and nodes_left > 0 else None
+    """Open nodes for the next step; None if nothing is left."""
+    if not len(nodes.kind) or nodes_left <= 0:
+        return None
+    kind, sector = nodes.kind[:NODES_KEPT_MAX], nodes.sector[:NODES_KEPT_MAX]
+    return OpenSearch(identity, kind, sector, nodes_left, gap, enough)
 
 
-def resume_search(search: OpenSearch, identity: Sequence[Hashable]) -> list[Modes]:
+def resume_search(search: OpenSearch, identity: Sequence[Hashable]) -> OpenNodes:
     """Open nodes of the last step, for this step's contacts."""
-    nodes = []
-    for decisions in search.nodes:
-        modes = Modes.of(np.full(len(identity), OPEN))
-        for i, contact in enumerate(identity):
-            if contact in decisions:
-                modes.kind[i], modes.sector[i] = decisions[contact]
-        nodes.append(modes)
-    return nodes
-
-
-def _decided_contacts(modes: Modes) -> np.ndarray:
-    """Numbers of the contacts that are decided."""
-    return np.flatnonzero(modes.kind != OPEN)
+    count, number = len(search.kind), {key: i for i, key in enumerate(search.identity)}
+    kind = np.full((count, len(identity)), OPEN)
+    sector = np.zeros((count, len(identity), 2))
+    for i, contact in enumerate(identity):
+        if contact in number:
+            kind[:, i] = search.kind[:, number[contact]]
+            sector[:, i] = search.sector[:, number[contact]]
+    return OpenNodes(kind, sector, np.full(count, -np.inf))

@@ -1,147 +1,209 @@
-"""Neighbouring pieces: changes of one contact's mode."""
+"""Neighbouring pieces: changes of one contact's mode, compiled."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.kernels import CONE, FORCE, SLIP
-from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
-from sofa_softctl.qpcc.problem.modes import INACTIVE, SLIDING, STICKING, Modes
-from sofa_softctl.qpcc.search import mode_kernels
+from sofa_softctl.base.jit import njit
+from sofa_softctl.qpcc.pieces.kernels import (
+    CONE,
+    FORCE,
+    INACTIVE,
+    OPEN,
+    SECTOR,
+    SLIDING,
+    SLIP,
+    STICKING,
+    Statement,
+    motion,
+    touching_rows,
+)
+from sofa_softctl.qpcc.pieces.sequence import PieceSolution
+from sofa_softctl.qpcc.pieces.small_algebra import solve_in_place
+from sofa_softctl.qpcc.problem.modes import Modes
+
+HASH_FACTOR = 1099511628211
+"""Odd factor of a key's digits, modulo 2^64: the prime of the hash FNV-1."""
 
 
-class Pivot(NamedTuple):
-    """A contact at the border of its mode, and the modes beyond it."""
-
-    dual: float
-    """Multiplier of the border [-]: first-order gain of the objective beyond it."""
-    contact: int
-    """Number of the contact."""
-    modes: Modes
-    """The modes beyond."""
+@njit(inner=True)
+def copy_modes(modes: Modes) -> Modes:
+    """Modes that may be changed."""
+    return Modes(
+        modes.kind.copy(), modes.direction.copy(), modes.balance.copy(), modes.sector.copy()
+    )
 
 
-def active_pivots(pieces: PieceSolver, answer: PieceSolution) -> list[Pivot]:
-    """Return contacts with an active border, the largest multiplier first."""
-    pivots = []
-    delta = pieces.delta(answer.effort, answer.force)
-    largest = float(answer.dual.max(initial=0.0))
-    for i in _in_order(-answer.dual):
-        if answer.border[i] >= 0 and answer.dual[i] > 1e-9 * largest:
-            modes = across_border(pieces, answer, int(answer.border[i]), i, delta)
-            pivots.append(Pivot(float(answer.dual[i]), i, modes))
-    return pivots
+@njit(inner=True)
+def with_kind(modes: Modes, contact: int, kind: int) -> Modes:
+    """Modes with one contact changed."""
+    changed = copy_modes(modes)
+    changed.kind[contact] = kind
+    return changed
 
 
-def near_pivots(
-    pieces: PieceSolver, answer: PieceSolution, *, but: Collection[int], count: int
-) -> Iterator[Pivot]:
-    """Yield contacts near a border of their mode, the nearest first.
-
-    An inactive contact may touch, a touching one be inactive, a sticking one slide, a sliding
-    one stick. Their multiplier is given as 0.
-
-    Args:
-        pieces: The problem.
-        answer: Solution on one of its pieces.
-        but: Excluded contacts.
-        count: Maximum number of contacts.
-    """
-    s, modes = pieces.statement, answer.modes
-    delta = pieces.delta(answer.effort, answer.force)
-    n = s.starts
-    order = _in_order(np.maximum(np.abs(answer.force[n]), np.abs(delta[n])))
-    gains = None
-    for i in [i for i in order if i not in but][:count]:
-        touching = modes.kind[i] != INACTIVE
-        border = FORCE if touching else -1
-        yield Pivot(0.0, i, across_border(pieces, answer, border, i, delta))
-        if not touching or s.sticking or s.mu[i] == 0.0:
-            continue
-        if modes.kind[i] == SLIDING:
-            yield Pivot(0.0, i, modes.with_contact(i, STICKING))
-            continue
-        if gains is None:
-            gains = slip_gradient(pieces, answer)
-        gradient = gains[n[i] + 1 : n[i] + 3]
-        size = math.hypot(*gradient)
-        if size > 0.0:
-            direction, balance = -gradient / size, np.array([0.5, 0.5])
-            yield Pivot(
-                0.0, i, modes.with_contact(i, SLIDING, direction=direction, balance=balance)
-            )
+@njit(inner=True)
+def with_sliding(
+    modes: Modes, contact: int, p: float, q: float, slip_share: float, friction_share: float
+) -> Modes:
+    """Modes with one contact that slides along (p, q), see `Modes.balance`."""
+    changed = with_kind(modes, contact, SLIDING)
+    changed.direction[contact, 0], changed.direction[contact, 1] = p, q
+    changed.balance[contact, 0], changed.balance[contact, 1] = slip_share, friction_share
+    return changed
 
 
-def _in_order(values: np.ndarray) -> list[int]:
+@njit(inner=True, separate=True)
+def order_of(values: np.ndarray) -> np.ndarray:
     """Indices by rising value; values that agree to six digits in the order of their indices."""
-    size = float(np.abs(values).max(initial=0.0)) or 1.0
-    return list(np.argsort(np.round(values / size, 6), kind="stable"))
+    n, size = len(values), 0.0
+    for i in range(n):
+        size = max(size, abs(values[i]))
+    unit = 1e6 / size if size > 0.0 else 1.0
+    order, rounded = np.empty(n, np.int64), np.empty(n)
+    for i in range(n):
+        value = np.rint(values[i] * unit)
+        j = i
+        while j > 0 and rounded[j - 1] > value:
+            rounded[j], order[j] = rounded[j - 1], order[j - 1]
+            j -= 1
+        rounded[j], order[j] = value, i
+    return order
 
 
-def slip_gradient(pieces: PieceSolver, answer: PieceSolution) -> np.ndarray:
+@njit(inner=True, separate=True)
+def across_border(
+    s: Statement, answer: PieceSolution, border: int, i: int, delta: np.ndarray
+) -> Modes:
+    """Return the modes on the other side of a border; of a gap if `border` is GAP or -1."""
+    modes, force, n = answer.modes, answer.force, s.starts[i]
+    if border == FORCE:
+        return with_kind(modes, i, INACTIVE)
+    if border == SLIP:
+        return with_kind(modes, i, STICKING)
+    if border == CONE:
+        size = np.hypot(force[n + 1], force[n + 2])
+        if size > 0.0:
+            return with_sliding(modes, i, -force[n + 1] / size, -force[n + 2] / size, 0.0, 1.0)
+        return with_sliding(modes, i, 1.0, 0.0, 0.0, 1.0)  # at the cone's tip
+    if not s.sticking and s.mu[i] > 0.0:
+        length = np.hypot(delta[n + 1], delta[n + 2])
+        if length > 1e-6 * s.size:
+            return with_sliding(modes, i, delta[n + 1] / length, delta[n + 2] / length, 1.0, 0.0)
+    return with_kind(modes, i, STICKING)
+
+
+@njit(inner=True, separate=True)
+def slip_gradient(s: Statement, answer: PieceSolution) -> np.ndarray:
     """Gain of the objective by slip of a contact, forces following.
 
     Returns:
         Derivative of the objective by delta, shape (n_r,), 0 for inactive contacts.
     """
-    s = pieces.statement
-    touching = answer.modes.kind != INACTIVE
-    counts = np.where(s.mu > 0.0, 3, 1)
-    rows = np.flatnonzero(np.repeat(touching, counts))
-    residual = s.F_u @ answer.effort + s.F_c @ answer.force + s.f
-    E = s.W[np.ix_(rows, rows)]
-    E = E + 1e-9 * np.eye(len(rows))  # contacts may depend on each other
+    rows, _, k = touching_rows(s, answer.modes.kind)
+    E, F = np.empty((k, k)), np.zeros((k, 1))
+    for i in range(k):
+        for j in range(k):
+            E[i, j] = s.W[rows[i], rows[j]]
+        E[i, i] += 1e-9  # contacts may depend on each other
+    for l in range(len(s.f)):
+        residual = s.f[l]
+        for a in range(len(answer.effort)):
+            residual += s.F_u[l, a] * answer.effort[a]
+        for r in range(len(s.d)):
+            residual += s.F_c[l, r] * answer.force[r]
+        for i in range(k):
+            F[i, 0] += s.F_c[l, rows[i]] * residual
     gradient = np.zeros(len(s.d))
-    gradient[rows] = np.linalg.solve(E, s.F_c[:, rows].T @ residual)
+    if solve_in_place(E, F) > 0.0:
+        for i in range(k):
+            gradient[rows[i]] = F[i, 0]
     return gradient
 
 
-def across_border(
-    pieces: PieceSolver, answer: PieceSolution, border: int, i: int, delta: np.ndarray
-) -> Modes:
-    """Return the modes on the other side of a border; of a gap if `border` is GAP or -1."""
-    s, modes = pieces.statement, answer.modes
-    n = s.starts[i]
-    if border == FORCE:
-        return modes.with_contact(i, INACTIVE)
-    if border == SLIP:
-        return modes.with_contact(i, STICKING)
-    if border == CONE:
-        friction = answer.force[n + 1 : n + 3]
-        size = math.hypot(*friction)
-        direction = -friction / size if size > 0.0 else np.array([1.0, 0.0])  # at the cone's tip
-        return modes.with_contact(i, SLIDING, direction=direction, balance=np.array([0.0, 1.0]))
-    if not s.sticking and s.mu[i] > 0.0:
-        slip = delta[n + 1 : n + 3]
-        length = math.hypot(*slip)
-        if length > 1e-6 * s.size:
-            direction = slip / length
-            return modes.with_contact(i, SLIDING, direction=direction, balance=np.array([1.0, 0.0]))
-    return modes.with_contact(i, STICKING)
-
-
+@njit(separate=True)
 def nearest_modes(
-    pieces: PieceSolver,
-    modes: Modes,
-    effort: np.ndarray,
-    force: np.ndarray,
-    *,
-    sliding: bool = False,
+    s: Statement, modes: Modes, effort: np.ndarray, force: np.ndarray, sliding: bool
 ) -> Modes:
     """Return the decided modes nearest to efforts and forces, as of a relaxation.
 
     Args:
-        pieces: The problem.
+        s: The problem.
         modes: Modes so far; decided ones are kept.
         effort: Shape (n,).
         force: Shape (n_r,).
         sliding: Whether every touching contact that moves along the surface slides. Otherwise one
             sticks that moves by less than its force is inside the cone.
     """
-    kind, direction, balance = modes.kind.copy(), modes.direction.copy(), modes.balance.copy()
-    mode_kernels.nearest_modes(pieces.statement, kind, direction, balance, effort, force, sliding)
-    return Modes(kind, direction, balance, modes.sector)
+    kind, direction, balance, _ = decided = copy_modes(modes)
+    delta, small = motion(s, effort, force), 1e-7 * s.size
+    for i in range(len(kind)):
+        if kind[i] <= SLIDING:
+            continue
+        n, undecided = s.starts[i], kind[i]
+        if undecided == OPEN and not force[n] > max(delta[n], 0.0) + small:
+            kind[i] = INACTIVE
+            continue
+        kind[i] = STICKING
+        if s.sticking or s.mu[i] == 0.0:
+            continue
+        slip_size = np.hypot(delta[n + 1], delta[n + 2])
+        limit = s.mu[i] * max(force[n], 0.0)
+        margin = 0.0 if sliding else limit - np.hypot(force[n + 1], force[n + 2])
+        if undecided != SECTOR and slip_size <= max(margin, small):
+            continue
+        # A relaxation's friction need not oppose the motion.
+        share = 0.0 if sliding and slip_size > small else 1.0
+        p, q = delta[n + 1] - share * force[n + 1], delta[n + 2] - share * force[n + 2]
+        length = np.hypot(p, q)
+        if length <= small:
+            continue
+        kind[i], direction[i, 0], direction[i, 1] = SLIDING, p / length, q / length
+        total = slip_size + limit
+        balance[i, 0] = slip_size / total if total > 0.0 else 0.5
+        balance[i, 1] = limit / total if total > 0.0 else 0.5
+    return decided
+
+
+class Tried(NamedTuple):
+    """Keys of the modes that were tried."""
+
+    keys: np.ndarray
+    """Shape (most,) of int64."""
+    number: np.ndarray
+    """Number of keys so far, shape (1,)."""
+
+
+@njit(inner=True, separate=True)
+def key_of(modes: Modes) -> int:
+    """Key of decided modes: kinds, and octants of the sliding directions.
+
+    The octants begin at odd angles, as motion along an axis is common.
+    """
+    key = 1
+    for i in range(len(modes.kind)):
+        digit = modes.kind[i]
+        if digit == SLIDING:
+            angle = np.arctan2(modes.direction[i, 1], modes.direction[i, 0])
+            digit = 8 + int(np.floor((angle + 0.3) / (np.pi / 4.0))) % 8
+        key = key * HASH_FACTOR + digit
+    return key
+
+
+@njit(inner=True)
+def is_tried(tried: Tried, key: int) -> bool:
+    """Return True if modes with this key were tried."""
+    for k in range(tried.number[0]):
+        if tried.keys[k] == key:
+            return True
+    return False
+
+
+@njit(inner=True)
+def add_tried(tried: Tried, key: int) -> None:
+    """Add a key unless there is no room."""
+    if tried.number[0] < len(tried.keys):
+        tried.keys[tried.number[0]] = key
+        tried.number[0] += 1

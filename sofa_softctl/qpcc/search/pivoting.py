@@ -1,19 +1,28 @@
-"""Pivoting: from piece to neighbouring piece while the objective decreases."""
+"""Pivoting: from piece to neighbouring piece while the objective decreases, compiled."""
 
 from __future__ import annotations
 
-import heapq
-import math
-from collections.abc import Iterable
-from itertools import count
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
+from sofa_softctl.base.jit import njit
+from sofa_softctl.qpcc.pieces.kernels import FORCE, INACTIVE, SLIDING, STICKING, motion
+from sofa_softctl.qpcc.pieces.piece import Pieces, is_better, solve_modes
+from sofa_softctl.qpcc.pieces.sequence import QPS_MAX, PieceSolution, no_solution
 from sofa_softctl.qpcc.problem.modes import Modes
-from sofa_softctl.qpcc.search.neighbours import active_pivots, near_pivots
+from sofa_softctl.qpcc.search.neighbours import (
+    Tried,
+    across_border,
+    add_tried,
+    copy_modes,
+    is_tried,
+    key_of,
+    order_of,
+    slip_gradient,
+    with_kind,
+    with_sliding,
+)
 
 
 class PivotStart(NamedTuple):
@@ -21,90 +30,117 @@ class PivotStart(NamedTuple):
 
     modes: Modes
     """Decided modes."""
-    force: np.ndarray | None = None
+    force: np.ndarray
     """Contact forces near a solution's, in units of energy, shape (n_r,)."""
     obeyed: bool = False
     """Whether these are the modes at the efforts of the last step, with these forces."""
 
 
-class PivotResult(NamedTuple):
-    """Result of pivoting."""
-
-    best: PieceSolution | None
-    """The best answer."""
-    complete: bool
-    """Whether all candidates were tried."""
-
-
+@njit
 def pivot(
-    pieces: PieceSolver,
-    starts: Iterable[PivotStart],
-    *,
-    pieces_max: int,
-    flips: int = 0,
-    tried: set[bytes] | None = None,
-    deadline: float = math.inf,
-) -> PivotResult:
+    pieces: Pieces, start: PivotStart, tried: Tried, pieces_max: int, flips: int
+) -> tuple[PieceSolution, bool]:
     """Find a piece that no pivot of a single contact improves.
 
-    A contact with an active border is a candidate; beyond the border the objective is lower, to
-    first order by its multiplier. Candidates are in a priority queue, ordered by the better
-    solution, then by the larger multiplier; no modes are tried twice; and only an answer that is
-    better than the best one adds candidates. So the objective never rises, and it ends. All
-    candidates of an answer are also tried at once, which speeds up large problems.
+    A contact with an active border of its mode is a candidate; beyond the border the objective is
+    lower, to first order by its multiplier. Candidates of the best answer come first, by falling
+    multiplier; no modes are tried twice; and only an answer that is better than the best one adds
+    candidates. So the objective never rises, and it ends. All candidates of an answer are also
+    tried at once, which speeds up large problems.
 
     Args:
         pieces: The problem.
-        starts: Modes to start from, in order.
+        start: Modes to start from.
+        tried: Modes that were tried, with room for `pieces_max` more.
         pieces_max: Maximum number of pieces.
         flips: Contacts per answer that are tried beyond an inactive border, the nearest first.
-        tried: Keys of modes that were tried; new ones are added.
-        deadline: Reading of `perf_counter` after which it ends, once there is an answer [s].
+
+    Returns:
+        The best answer, without an objective if there is none; whether all candidates were tried.
 
     Source: the decomposition of Coevoet, Escande, Duriez 2019, section III-D. Departures: several
-        starts, the queue, and the set of modes that were tried.
+        starts, the order of candidates, and the set of modes that were tried.
     """
-    tried = set() if tried is None else tried
-    best: PieceSolution | None = None
-    ticket = count()
-    last = pieces.pieces + pieces_max
-    for start in starts:
-        queue = [(0, 0.0, next(ticket), start)]
-        while queue:
-            *_, (modes, force, obeyed) = heapq.heappop(queue)
-            if modes.key() in tried and not obeyed:
-                continue
-            if pieces.pieces >= last or (best is not None and perf_counter() > deadline):
-                return PivotResult(best, False)
-            tried.add(modes.key())
-            worth = math.inf if best is None else best.objective
-            answer = pieces.solve(modes, force=force, worth=worth, obeyed=obeyed)
-            if answer is None or not pieces.is_better(answer, best):
-                continue
-            best = answer
-            rank = -pieces.pieces  # the latest improvement is the best answer
-            active_steps = active_pivots(pieces, answer)
-            if len(active_steps) > 1:
-                joint_modes = answer.modes
-                for step in active_steps:
-                    joint_modes = _with_mode_of(joint_modes, step.modes, step.contact)
-                joint_start = PivotStart(joint_modes, answer.force)
-                heapq.heappush(queue, (rank, -math.inf, next(ticket), joint_start))
-            near_steps = near_pivots(
-                pieces, answer, but={step.contact for step in active_steps}, count=flips
-            )
-            for order, step in enumerate((*active_steps, *near_steps)):
-                heapq.heappush(
-                    queue, (rank, float(order), next(ticket), PivotStart(step.modes, answer.force))
-                )
-    return PivotResult(best, True)
+    s = pieces.statement
+    best = no_solution(start.modes, pieces.before, start.force)
+    candidates = [(start.modes, start.force)]  # the next one last
+    last, obeyed = pieces.solved[0] + pieces_max, start.obeyed
+    while len(candidates) > 0:
+        modes, force = candidates.pop()
+        key = key_of(modes)
+        if is_tried(tried, key) and not obeyed:
+            continue
+        if pieces.solved[0] >= last:
+            return best, False
+        add_tried(tried, key)
+        answer = solve_modes(pieces, modes, force, best.objective, QPS_MAX, obeyed)
+        obeyed = False
+        if not is_better(pieces, answer, best):
+            continue
+        best = answer
+        delta = motion(s, answer.effort, answer.force)
+        active = _active_contacts(answer)
+        beyond = [answer.modes]
+        beyond.pop()
+        for i in active:
+            beyond.append(across_border(s, answer, answer.border[i], i, delta))
+        near = _near_contacts(pieces, answer, active, delta, flips)
+        gains = slip_gradient(s, answer) if len(near) > 0 else delta
+        for i in near[::-1]:
+            is_touching = answer.modes.kind[i] != INACTIVE
+            if is_touching and not s.sticking and s.mu[i] > 0.0:
+                n = s.starts[i]
+                size = np.hypot(gains[n + 1], gains[n + 2])
+                if answer.modes.kind[i] == SLIDING:
+                    candidates.append((with_kind(answer.modes, i, STICKING), answer.force))
+                elif size > 0.0:
+                    p, q = -gains[n + 1] / size, -gains[n + 2] / size
+                    slides = with_sliding(answer.modes, i, p, q, 0.5, 0.5)
+                    candidates.append((slides, answer.force))
+            border = FORCE if is_touching else -1
+            candidates.append((across_border(s, answer, border, i, delta), answer.force))
+        for k in range(len(beyond) - 1, -1, -1):
+            candidates.append((beyond[k], answer.force))
+        if len(active) > 1:
+            joint = copy_modes(answer.modes)
+            for k in range(len(active)):
+                i, modes = active[k], beyond[k]
+                joint.kind[i] = modes.kind[i]
+                joint.direction[i], joint.balance[i] = modes.direction[i], modes.balance[i]
+            candidates.append((joint, answer.force))
+    return best, True
 
 
-def _with_mode_of(modes: Modes, source: Modes, contact: int) -> Modes:
-    """The modes with one contact as in `other`."""
-    return modes.with_contact(
-        contact,
-        int(source.kind[contact]),
-        direction=source.direction[contact],
-        balance=source.balance[contact],
-    )
+@njit(inner=True, separate=True)
+def _active_contacts(answer: PieceSolution) -> np.ndarray:
+    """Contacts with an active border, the largest multiplier first."""
+    largest, count = 0.0, 0
+    for i in range(len(answer.dual)):
+        largest = max(largest, answer.dual[i])
+    order = order_of(-answer.dual)
+    for i in order:
+        if answer.border[i] >= 0 and answer.dual[i] > 1e-9 * largest:
+            order[count] = i
+            count += 1
+    return order[:count]
+
+
+@njit(inner=True, separate=True)
+def _near_contacts(
+    pieces: Pieces, answer: PieceSolution, active: np.ndarray, delta: np.ndarray, most: int
+) -> np.ndarray:
+    """Contacts nearest to a border of their mode but the active ones, the nearest first.
+
+    An inactive contact may touch, a touching one be inactive, a sticking one slide, a sliding one
+    stick.
+    """
+    starts, count = pieces.statement.starts, 0
+    distance = np.empty(len(starts))
+    for i in range(len(starts)):
+        distance[i] = max(abs(answer.force[starts[i]]), abs(delta[starts[i]]))
+    order = order_of(distance)
+    for i in order:
+        if count < most and not (active == i).any():
+            order[count] = i
+            count += 1
+    return order[:count]

@@ -20,6 +20,43 @@ from sofa_softctl.qp.active_set import (
 from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, STICKING, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import times_vector
 
+PLANES_MAX = 24
+"""Maximum number of cone planes a contact. Fewer make bounds lower, not wrong."""
+PLANE_ROUNDS_MAX = 8
+"""Maximum rounds of cone planes in a relaxation. Fewer make its bound lower, not wrong."""
+SECTOR_ROWS = 5
+"""Rows of a contact that slides in a sector."""
+
+
+class Relaxations(NamedTuple):
+    """What the relaxations of one statement share, and the planes around cones so far.
+
+    Variables and rows are scaled. All contacts have lam_n >= 0, delta_n >= 0 and, by Coulomb's law,
+    a force in the friction cone; decisions add limits. Tangent planes of a cone are added where an
+    answer leaves it.
+    """
+
+    statement: Statement
+    """The problem."""
+    scale: np.ndarray
+    """Unit of each variable, shape (n_z,)."""
+    size: float
+    """Unit of length."""
+    center: np.ndarray
+    """Variables about which it is regularised, scaled, shape (n_z,)."""
+    norm: np.ndarray
+    """Norm of the rows of motions and of limits, shape (n_r + m,)."""
+    G: np.ndarray
+    """Rows, of norm one over the scaled variables, and room for more, shape (most, n_z)."""
+    low: np.ndarray
+    """Limits of variables and rows, shape (n_z + most,)."""
+    high: np.ndarray
+    """Upper limits of variables and rows, shape (n_z + most,)."""
+    sector_low: np.ndarray
+    """Limits of rows that only relaxations with their sector obey, shape (most,)."""
+    counts: np.ndarray
+    """Number of rows, of planes among them, and of solved relaxations so far, shape (3,)."""
+
 
 class Convex(NamedTuple):
     """1/2 v^T H v + g^T v + constant over v = (efforts, forces), and its optimum without limits."""
@@ -37,9 +74,7 @@ class Convex(NamedTuple):
 
 
 @njit
-def relaxed_objective(
-    s: Statement, open_: np.ndarray, scale: np.ndarray, size: float, center: np.ndarray
-) -> tuple[bool, Convex]:
+def relaxed_objective(r: Relaxations, open_: np.ndarray) -> tuple[bool, Convex]:
     """The objective of a relaxation, with the work of open contacts.
 
     lam . delta <= 0 on every contact that obeys its law: contacts only dissipate. So the objective
@@ -47,15 +82,13 @@ def relaxed_objective(
     pushes across a gap. The weight is the largest that keeps the objective convex.
 
     Args:
-        s: The problem.
+        r: The relaxations.
         open_: True for open contacts, shape (n_c,).
-        scale: Unit of each variable, shape (n_z,).
-        size: Unit of length.
-        center: Variables about which it is regularised, scaled, shape (n_z,).
 
     Returns:
         Whether it is convex, and the objective.
     """
+    s, scale, size, center = r.statement, r.scale, r.size, r.center
     n, n_r = s.C.shape
     n_z = n + n_r
     F = np.empty((len(s.f), n_z))
@@ -63,8 +96,8 @@ def relaxed_objective(
     for i in range(len(F)):
         for a in range(n):
             F[i, a] = s.F_u[i, a]
-        for r in range(n_r):
-            F[i, n + r] = s.F_c[i, r]
+        for j in range(n_r):
+            F[i, n + j] = s.F_c[i, j]
         constant += 0.5 * s.f[i] * s.f[i]
         for a in range(n_z):
             if F[i, a] != 0.0:
@@ -74,14 +107,14 @@ def relaxed_objective(
     M, h = np.zeros((n_z, n_z)), np.zeros(n_z)
     for c in range(len(open_)):
         if open_[c]:
-            for r in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
-                h[n + r] = s.d[r]
+            for j in range(s.starts[c], s.starts[c] + (3 if s.mu[c] > 0.0 else 1)):
+                h[n + j] = s.d[j]
                 for b in range(n):
-                    M[n + r, b] += s.C[b, r]
-                    M[b, n + r] += s.C[b, r]
+                    M[n + j, b] += s.C[b, j]
+                    M[b, n + j] += s.C[b, j]
                 for b in range(n_r):
-                    M[n + r, n + b] += s.W[r, b]
-                    M[n + b, n + r] += s.W[r, b]
+                    M[n + j, n + b] += s.W[j, b]
+                    M[n + b, n + j] += s.W[j, b]
     strongest = 0.0
     for j in range(n_z):
         strongest = max(strongest, H[j, j])
@@ -126,115 +159,147 @@ def _convex_with(
     return cholesky(S, L, 1e-8 if anchor == 0.0 else 1e-15)
 
 
+class Relaxed(NamedTuple):
+    """Answer of a relaxation, in units of energy."""
+
+    outcome: int
+    """SOLVED, INFEASIBLE or FAILED."""
+    bound: float
+    """Objective of the relaxation: no solution with these decisions has a lower one."""
+    effort: np.ndarray
+    """Shape (n,)."""
+    force: np.ndarray
+    """Contact forces, shape (n_r,). Undecided contacts may push across a gap."""
+    state: ActiveSet
+    """Final state of the QP solver."""
+
+
 @njit
-def relaxation_limits(
-    s: Statement, kind: np.ndarray, scale: np.ndarray, norm: np.ndarray, size: float,
-    low: np.ndarray, high: np.ndarray,
-) -> None:  # fmt: skip
-    """Limits of variables, motions and statement for some decisions, in place.
+def solve_relaxation(
+    r: Relaxations, convex: Convex, kind: np.ndarray, sectors: np.ndarray, start: ActiveSet
+) -> Relaxed:
+    """Optimum of a relaxation, from the final state of another one; cones get planes as needed.
 
     Args:
-        s: The problem.
-        kind: INACTIVE, STICKING, OPEN, TOUCHING or SECTOR, shape (n_c,).
-        scale: Unit of each variable, shape (n_z,).
-        norm: Norm of the rows of motions and of limits, shape (n_r + m,).
-        size: Unit of length.
-        low: Output, shape (n_z + n_r + m,) or longer.
-        high: Output.
+        r: The relaxations.
+        convex: The objective.
+        kind: INACTIVE, STICKING, OPEN, TOUCHING or SECTOR of each contact, shape (n_c,).
+        sectors: First rows of the sectors that it obeys, shape (k,).
+        start: State of a relaxation with fewer decisions and the same objective.
     """
+    s, scale, size, low, high = r.statement, r.scale, r.size, r.low, r.high
+    n, n_z = s.C.shape[0], len(scale)
+    r.counts[2] += 1
+    _set_limits(r, kind)
+    for first in sectors:
+        for row in range(first, first + SECTOR_ROWS):
+            low[n_z + row] = r.sector_low[row]
+    a = ActiveSet(
+        start.x.copy(), start.J.copy(), start.R.copy(), start.active.copy(), start.side.copy(),
+        start.dual.copy(), start.number.copy(),
+    )  # fmt: skip
+    v, bound, outcome = np.zeros(n_z), -np.inf, SOLVED
+    for _ in range(PLANE_ROUNDS_MAX):
+        rows = r.counts[0]
+        outcome = dual_active_set(a, r.G[:rows], low[: n_z + rows], high[: n_z + rows], 1e-5)
+        if outcome != SOLVED:
+            break
+        v = a.x * scale * size
+        bound, distance, Hv = convex.constant, 0.0, times_vector(convex.H, v)
+        for j in range(n_z):
+            bound += 0.5 * v[j] * Hv[j] + convex.g[j] * v[j]
+            distance += (a.x[j] - r.center[j]) ** 2
+        bound -= 10.0 * convex.anchor * distance * size * size  # which may have raised it
+        for c in range(len(kind)):
+            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking:
+                continue
+            if r.counts[1] >= PLANES_MAX * len(kind):
+                break
+            i = n + s.starts[c]
+            length = np.hypot(v[i + 1], v[i + 2])
+            if length > s.mu[c] * v[i] + 1e-4 * max(s.size, abs(v[i])):
+                _add_plane(r, i, s.mu[c], v[i + 1] / length, v[i + 2] / length)
+        if r.counts[0] == rows:
+            break
+    for first in sectors:
+        low[n_z + first : n_z + first + SECTOR_ROWS] = -np.inf
+    return Relaxed(outcome, bound, v[:n].copy(), v[n:].copy(), a)
+
+
+@njit(inner=True, separate=True)
+def _set_limits(r: Relaxations, kind: np.ndarray) -> None:
+    """Limits of variables, motions and statement for some decisions, in place."""
+    s, low, high = r.statement, r.low, r.high
     n, n_r = s.C.shape
     n_z = n + n_r
     for a in range(n):
-        unit = scale[a] * size
+        unit = r.scale[a] * r.size
         low[a], high[a] = s.lower[a] / unit, s.upper[a] / unit
     for c in range(len(kind)):
-        r = s.starts[c]
+        first = s.starts[c]
         is_inactive, is_sticking = kind[c] == INACTIVE, kind[c] == STICKING
         for k in range(3 if s.mu[c] > 0.0 else 1):
-            i, j = n + r + k, n_z + r + k
-            zero = -s.d[r + k] / (norm[r + k] * size)
+            i, j = n + first + k, n_z + first + k
+            zero = -s.d[first + k] / (r.norm[first + k] * r.size)
             low[i] = 0.0 if is_inactive or k == 0 else -np.inf
             high[i] = 0.0 if is_inactive else np.inf
             low[j] = zero if is_sticking or k == 0 else -np.inf
             high[j] = zero if is_sticking or (k == 0 and kind[c] > OPEN) else np.inf
     for i in range(len(s.low)):
-        unit = norm[n_r + i] * size
+        unit = r.norm[n_r + i] * r.size
         low[n_z + n_r + i], high[n_z + n_r + i] = s.low[i] / unit, s.high[i] / unit
 
 
-@njit
-def solve_relaxation(
-    s: Statement,
-    kind: np.ndarray,
-    convex: Convex,
-    a: ActiveSet,
-    scale: np.ndarray,
-    size: float,
-    center: np.ndarray,
-    G: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    rows: int,
-    rows_max: int,
-    rounds: int,
-) -> tuple[int, np.ndarray, float, int]:
-    """Optimum of a relaxation, from the final state of another one; cones get planes as needed.
+@njit(inner=True, separate=True)
+def add_sector(r: Relaxations, i: int, first: float, last: float) -> int:
+    """Add the rows of a contact that slides between two angles; return the first one's number.
 
-    Args:
-        s: The problem.
-        kind: Decisions, shape (n_c,).
-        convex: The objective.
-        a: The start, updated in place.
-        scale: Unit of each variable, shape (n_z,).
-        size: Unit of length.
-        center: Variables about which it is regularised, scaled, shape (n_z,).
-        G: Rows, of norm one over the scaled variables, and room for more, shape (most, n_z).
-        low: Limits of variables and rows, shape (n_z + most,).
-        high: Upper limits of variables and rows, shape (n_z + rows_max,).
-        rows: Rows so far.
-        rows_max: Maximum number of rows.
-        rounds: Maximum number of rounds of new planes.
-
-    Returns:
-        The outcome, the variables, shape (n_z,), the bound, the number of rows.
+    Its motion is in that sector, and its force opposite, between the arc of the friction disc and
+    its chord.
     """
-    n, n_z = s.C.shape[0], len(scale)
-    v, value = np.zeros(n_z), -np.inf
-    for _ in range(rounds):
-        outcome = dual_active_set(a, G[:rows], low[: n_z + rows], high[: n_z + rows], 1e-5)
-        if outcome != SOLVED:
-            return outcome, v, value, rows
-        v = a.x * scale * size
-        value, distance, Hv = convex.constant, 0.0, times_vector(convex.H, v)
-        for j in range(n_z):
-            value += 0.5 * v[j] * Hv[j] + convex.g[j] * v[j]
-            distance += (a.x[j] - center[j]) ** 2
-        value -= (
-            10.0 * convex.anchor * distance * size * size
-        )  # the regularisation may have raised it
-        before = rows
-        for c in range(len(kind)):
-            if kind[c] == INACTIVE or s.mu[c] == 0.0 or s.sticking or rows >= rows_max:
-                continue
-            r = n + s.starts[c]
-            length = np.hypot(v[r + 1], v[r + 2])
-            if length > s.mu[c] * v[r] + 1e-4 * max(s.size, abs(v[r])):
-                p, q = v[r + 1] / length, v[r + 2] / length
-                _add_plane(G, low, high, rows, scale, r, s.mu[c], p, q)
-                rows += 1
-        if rows == before:
-            break
-    return SOLVED, v, value, rows
+    s = r.statement
+    n, t = s.C.shape[0], s.starts[i]
+    start = r.counts[0]
+    middle, half_angle = 0.5 * (first + last), 0.5 * (last - first)
+    for angle, sign in ((first, 1.0), (last, -1.0)):
+        row = np.empty(len(r.scale))
+        p, q = -sign * np.sin(angle), sign * np.cos(angle)
+        for a in range(n):
+            row[a] = p * s.C[a, t + 1] + q * s.C[a, t + 2]
+        for j in range(len(s.d)):
+            row[n + j] = p * s.W[t + 1, j] + q * s.W[t + 2, j]
+        _add_row(r, row, -(p * s.d[t + 1] + q * s.d[t + 2]))
+        _add_row(r, _plane(r, n + t, s.mu[i], np.cos(angle), np.sin(angle)), 0.0)
+    chord_mu = s.mu[i] * np.cos(half_angle)
+    _add_row(r, -_plane(r, n + t, chord_mu, np.cos(middle), np.sin(middle)), 0.0)
+    return start
 
 
 @njit(inner=True)
-def _add_plane(
-    G: np.ndarray, low: np.ndarray, high: np.ndarray, row: int, scale: np.ndarray,
-    r: int, mu: float, p: float, q: float,
-) -> None:  # fmt: skip
-    """mu lam_n - (p, q) . lam_t >= 0 as a row; r is the variable of lam_n."""
-    a, b, c = mu * scale[r], -p * scale[r + 1], -q * scale[r + 2]
-    norm = np.sqrt(a * a + b * b + c * c)
-    G[row] = 0.0
-    G[row, r], G[row, r + 1], G[row, r + 2] = a / norm, b / norm, c / norm
-    low[len(scale) + row], high[len(scale) + row] = 0.0, np.inf
+def _plane(r: Relaxations, variable: int, mu: float, p: float, q: float) -> np.ndarray:
+    """mu lam_n + (p, q) . lam_t as a row; `variable` is that of lam_n."""
+    row = np.zeros(len(r.scale))
+    row[variable], row[variable + 1], row[variable + 2] = mu, p, q
+    return row
+
+
+@njit(inner=True)
+def _add_row(r: Relaxations, row: np.ndarray, low: float) -> None:
+    """Add a row of which `sector_low` is the limit, but no relaxation obeys it yet."""
+    scaled, square, k = row * r.scale, 0.0, r.counts[0]
+    for j in range(len(row)):
+        square += scaled[j] * scaled[j]
+    norm = np.sqrt(square) if square > 0.0 else 1.0
+    r.G[k] = scaled / norm
+    r.low[len(row) + k], r.high[len(row) + k] = -np.inf, np.inf
+    r.sector_low[k] = low / (norm * r.size)
+    r.counts[0] += 1
+
+
+@njit(inner=True)
+def _add_plane(r: Relaxations, variable: int, mu: float, p: float, q: float) -> None:
+    """mu lam_n - (p, q) . lam_t >= 0 of all relaxations; `variable` is that of lam_n."""
+    k = r.counts[0]
+    _add_row(r, _plane(r, variable, mu, -p, -q), 0.0)
+    r.low[len(r.scale) + k] = 0.0
+    r.counts[1] += 1

@@ -26,9 +26,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver
+from sofa_softctl.qpcc.pieces.kernels import Statement
+from sofa_softctl.qpcc.pieces.piece import Pieces, is_better, refine_to_optimum
+from sofa_softctl.qpcc.pieces.sequence import PieceSolution, no_solution
 from sofa_softctl.qpcc.problem.modes import (
     OPEN,
+    SECTOR,
     SLIDING,
     STICKING,
     TOUCHING,
@@ -36,15 +39,15 @@ from sofa_softctl.qpcc.problem.modes import (
     OpenSearch,
     SearchOptions,
 )
-from sofa_softctl.qpcc.search.branch_and_bound import branch
+from sofa_softctl.qpcc.search.branch_and_bound import CHILDREN_MAX, OpenNodes, Proof, branch
 from sofa_softctl.qpcc.search.interrupted import interrupt_search, resume_search
-from sofa_softctl.qpcc.search.neighbours import nearest_modes
+from sofa_softctl.qpcc.search.neighbours import Tried, nearest_modes
 from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 
 
 def suggested_starts(
-    pieces: PieceSolver,
+    pieces: Pieces,
     relaxation: Relaxation,
     best: PieceSolution | None,
     pairs: Sequence[Hashable],
@@ -66,16 +69,12 @@ def suggested_starts(
             kinds = np.where(best.modes.kind == SLIDING, TOUCHING, best.modes.kind)
             kinds_to_solve += [np.where(is_chosen, OPEN, kinds) for is_chosen in of_pair]
     for modes in map(Modes.of, kinds_to_solve):
-        try:
-            relaxed = relaxation.solve(modes)
-        except ArithmeticError:
-            continue
+        relaxed = relaxation.solve(modes)
         if relaxed is not None:
+            point = relaxed.effort, relaxed.force
             for sliding in (True, False):
-                point = relaxed.effort, relaxed.force
-                yield PivotStart(
-                    nearest_modes(pieces, modes, *point, sliding=sliding), relaxed.force
-                )
+                suggested = nearest_modes(pieces.statement, modes, *point, sliding)
+                yield PivotStart(suggested, relaxed.force)
 
 
 def _of_bodies(pairs: Sequence[Hashable]) -> list[np.ndarray]:
@@ -94,7 +93,7 @@ def _of_bodies(pairs: Sequence[Hashable]) -> list[np.ndarray]:
 class Multistart:
     """Best answer of pivoting from several starts."""
 
-    pieces: PieceSolver
+    pieces: Pieces
     enough: float
     """Objective at which an answer is good enough."""
     deadline: float
@@ -104,29 +103,41 @@ class Multistart:
     best: PieceSolution | None = None
     complete: bool = True
     """Whether all starts and their candidates were tried."""
-    tried: set[bytes] = field(default_factory=set)
-    """Keys of modes that were tried."""
+    tried: Tried = field(default_factory=lambda: Tried(np.empty(0, np.int64), np.zeros(1, int)))
+    """Modes that were tried."""
+
+    @property
+    def solved(self) -> int:
+        """Number of solved pieces."""
+        return int(self.pieces.solved[0])
 
     def pivot_from(self, starts: Iterable[PivotStart], flips: int) -> None:
         """Pivot from further starts."""
         for start in starts:
             if self.best is not None and self.best.objective <= self.enough:
                 return
-            pieces_left = self.last - self.pieces.pieces
+            pieces_left = self.last - self.solved
             if pieces_left <= 0 or (self.best is not None and perf_counter() > self.deadline):
                 self.complete = False
                 return
-            solution, is_complete = pivot(
-                self.pieces,
-                [start],
-                pieces_max=pieces_left,
-                flips=flips,
-                tried=self.tried,
-                deadline=self.deadline,
-            )
+            self.reserve(pieces_left)
+            solution, is_complete = pivot(self.pieces, start, self.tried, pieces_left, flips)
             self.complete = self.complete and is_complete
-            if solution is not None and self.pieces.is_better(solution, self.best):
-                self.best = solution
+            if solution.objective < math.inf:
+                if self.best is None or is_better(self.pieces, solution, self.best):
+                    self.best = solution
+
+    @property
+    def has_pieces_left(self) -> bool:
+        """True if more pieces may be solved, or there is no answer yet."""
+        return self.best is None or self.solved < self.last
+
+    def reserve(self, keys: int) -> None:
+        """Make room for further modes."""
+        room = int(self.tried.number[0]) + keys - len(self.tried.keys)
+        if room > 0:
+            longer = np.concatenate((self.tried.keys, np.empty(room, np.int64)))
+            self.tried = self.tried._replace(keys=longer)
 
     def is_worse_than(self, expected: float) -> bool:
         """Return True if there is no solution, or its objective is above the expected one."""
@@ -137,6 +148,10 @@ LOST_OBJECTIVE_RATIO = 3.0
 """Ratio of the objective to the usual one above which an object may be lost [-]."""
 STEP_CONTACTS = 8
 """Number of contacts up to which a step may take `SearchOptions.step_nodes`."""
+FINITE_MODES_GAP = 1e-9
+"""Gap that covers rounding if the modes are finitely many [-]."""
+NODES_BETWEEN_CLOCK_READINGS = 16
+"""Relaxations of a search with a time limit between two looks at the clock: some milliseconds."""
 GAIN_MIN = 0.1
 """Relative gain of the objective over no motion up to which a search is not worth while [-]."""
 
@@ -191,7 +206,7 @@ class SearchContext:
 
 
 def search_modes(
-    pieces: PieceSolver,
+    pieces: Pieces,
     options: SearchOptions,
     context: SearchContext,
     *,
@@ -208,19 +223,19 @@ def search_modes(
         options: Options of the search.
         context: Knowledge of the step.
         starts: Further starts; relaxations suggest more where the answer is poor.
-        resort: Starts if there is no answer at all.
+        resort: Starts if there is no answer at all, or one with which an object may be lost.
         enough: Objective at which an answer is good enough.
         nodes: Relaxations of branch and bound. Default: as the options and the contacts have it.
         deadline: Reading of `perf_counter` at which to end [s].
     """
     pieces_max = options.new_pieces if context.last_start is None else options.pieces
-    multistart = Multistart(pieces, enough, deadline, pieces.pieces + pieces_max)
+    multistart = Multistart(pieces, enough, deadline, pieces_max)
     search = _Strategy(options, context, Relaxation(pieces.statement, pieces.before), multistart)
     search.pivot(starts, resort)
     node_limits = search.effort(nodes)
     best = multistart.best
     if not node_limits.nodes or (best is not None and best.objective <= node_limits.enough):
-        solution = None if best is None else pieces.refine_to_optimum(best)
+        solution = None if best is None else refine_to_optimum(pieces, best)
         return ModeSearchResult(solution, multistart.complete, "pivoting")
     return search.branch(node_limits)
 
@@ -234,7 +249,7 @@ class _NodeLimits(NamedTuple):
     """Gap (objective - bound) / objective at which it ends [-]."""
     enough: float
     """Objective at which an answer is good enough."""
-    resumed: Sequence[Modes] = ()
+    resumed: OpenNodes | None = None
     """Open nodes of the last step to go on from."""
 
 
@@ -248,22 +263,30 @@ class _Strategy:
     multistart: Multistart
 
     def pivot(self, starts: Iterable[PivotStart], resort: Iterable[PivotStart]) -> None:
-        """Pivot from the recalled modes, and from further starts while the answer is poor."""
+        """Pivot from the recalled modes, and from further starts while the answer is poor.
+
+        While a search goes on from the last step, its nodes suggest modes, and the starts, which it
+        began with, would be much the same again.
+        """
         options, context, multistart = self.options, self.context, self.multistart
         if context.last_start is not None:
             multistart.pivot_from([context.last_start], options.warm_flips)
+        goes_on = context.rest is not None and self._is_spread and not context.has_new_contacts
+        if goes_on and multistart.best is not None:
+            return
         if context.has_new_contacts or multistart.is_worse_than(context.expected):
             multistart.pivot_from(starts, options.flips)
         if self._needs_starts:
             multistart.pivot_from(self._relaxation_starts(), options.flips)
         elif self._may_gain:
-            multistart.last = max(multistart.last, multistart.pieces.pieces + options.pieces)
+            multistart.last = max(multistart.last, multistart.solved + options.pieces)
             multistart.pivot_from(self._relaxation_starts(), options.flips)
-        if multistart.best is None:
-            multistart.last = multistart.pieces.pieces + options.pieces
+        acceptable = LOST_OBJECTIVE_RATIO * context.usual
+        if multistart.is_worse_than(acceptable):
+            multistart.last = multistart.solved + options.pieces
             for start in resort:
                 multistart.pivot_from([start], options.flips)
-                if multistart.best is not None:
+                if not multistart.is_worse_than(acceptable) or not multistart.has_pieces_left:
                     break
 
     def effort(self, nodes: int | None) -> _NodeLimits:
@@ -299,22 +322,11 @@ class _Strategy:
 
     def branch(self, effort: _NodeLimits) -> ModeSearchResult:
         """Branch and bound, starting with the best answer of pivoting."""
-        pieces, best = self.multistart.pieces, self.multistart.best
-        solved = self.relaxation.solved
-        proof = branch(
-            pieces,
-            self.relaxation,
-            best,
-            nodes=effort.nodes,
-            gap=effort.gap,
-            enough=effort.enough,
-            tried=self.multistart.tried,
-            deadline=self.multistart.deadline,
-            step_nodes=self._step_nodes if self._is_spread else None,
-            resumed=effort.resumed,
-        )
+        pieces, solved = self.multistart.pieces, self.relaxation.solved
+        proof = self._proof(effort)
+        solution = proof.best if proof.best.objective < math.inf else None
         rest = None
-        if self._is_spread and proof.best is not None and proof.best.objective > effort.enough:
+        if self._is_spread and solution is not None and solution.objective > effort.enough:
             rest = interrupt_search(
                 proof.open,
                 self.context.identity,
@@ -324,29 +336,78 @@ class _Strategy:
             )
         is_auto = self.options.strategy == "auto"
         is_complete = (self.multistart.complete and rest is None) if is_auto else proof.complete
-        solution = proof.best
-        if solution is not None and solution is not best:  # suggested by a relaxation
+        if solution is not None and proof.improved:  # suggested by a relaxation
             solution = self._at_its_optimum(solution)
-        solution = None if solution is None else pieces.refine_to_optimum(solution)
+        solution = None if solution is None else refine_to_optimum(pieces, solution)
         is_long = self._is_spread and effort.nodes > self.options.step_nodes
         return ModeSearchResult(
             solution, is_complete, "exact", proof.bound, proof.complete, rest, is_long
         )
 
+    def _proof(self, effort: _NodeLimits) -> Proof:
+        """Result of branch and bound; with a time limit, in short parts."""
+        multistart, relaxation, s = self.multistart, self.relaxation, self.statement
+        root = Modes.of(np.full(len(s.starts), OPEN))
+        whole = OpenNodes(root.kind[None], root.sector[None], np.full(1, -math.inf))
+        best = multistart.best
+        if best is None:
+            best = no_solution(root, multistart.pieces.before, np.zeros(len(s.d)))
+        proof = Proof(best, False, -math.inf, False, math.inf, effort.resumed or whole)
+        convex = relaxation.objective(root)
+        if convex is None:
+            return proof
+        slides = bool((s.mu > 0.0).any()) and not s.sticking
+        nodes_left, improved, bound = effort.nodes, False, math.inf
+        is_timed = multistart.deadline < math.inf
+        while nodes_left > 0 and len(proof.open.bound):
+            if is_timed and perf_counter() >= multistart.deadline:
+                break
+            nodes = min(nodes_left, NODES_BETWEEN_CLOCK_READINGS) if is_timed else nodes_left
+            if self._is_spread and proof.best.objective < math.inf:
+                nodes = min(nodes, self._step_nodes)
+            resumed_sectors = int((proof.open.kind == SECTOR).sum())
+            relaxation.reserve(nodes + CHILDREN_MAX + resumed_sectors)
+            multistart.reserve(nodes + CHILDREN_MAX)
+            solved = relaxation.solved
+            proof = branch(
+                multistart.pieces,
+                relaxation.shared,
+                convex,
+                proof.best,
+                proof.open,
+                multistart.tried,
+                effort.gap if slides else FINITE_MODES_GAP,
+                effort.enough,
+                nodes,
+                self._step_nodes if self._is_spread else nodes,
+            )
+            nodes_left -= relaxation.solved - solved
+            improved, bound = improved or proof.improved, min(bound, proof.failed)
+            if proof.best.objective <= effort.enough or not is_timed:
+                break
+        bound = min(bound, proof.bound)
+        complete = proof.complete and bound >= proof.bound
+        if effort.resumed is not None:  # whose nodes do not cover the whole problem
+            bound, complete = -math.inf, False
+        return proof._replace(improved=improved, bound=bound, complete=complete)
+
     def _at_its_optimum(self, solution: PieceSolution) -> PieceSolution:
         """The best answer of pivoting from another one."""
-        pieces, deadline = self.multistart.pieces, self.multistart.deadline
-        start, flips = PivotStart(solution.modes, solution.force), self.options.warm_flips
-        pieces_max = self.options.pieces
-        improved, _ = pivot(pieces, [start], pieces_max=pieces_max, flips=flips, deadline=deadline)
-        return (
-            improved if improved is not None and pieces.is_better(improved, solution) else solution
-        )
+        pieces, options = self.multistart.pieces, self.options
+        start = PivotStart(solution.modes, solution.force)
+        tried = Tried(np.empty(options.pieces, np.int64), np.zeros(1, np.int64))
+        better, _ = pivot(pieces, start, tried, options.pieces, options.warm_flips)
+        return better if is_better(pieces, better, solution) else solution
 
     def _relaxation_starts(self) -> Iterable[PivotStart]:
         """Starts suggested by relaxations."""
         pieces, best = self.multistart.pieces, self.multistart.best
         return suggested_starts(pieces, self.relaxation, best, self.context.pairs)
+
+    @property
+    def statement(self) -> Statement:
+        """The problem."""
+        return self.multistart.pieces.statement
 
     @property
     def _is_spread(self) -> bool:
@@ -366,7 +427,7 @@ class _Strategy:
     @property
     def _is_sticking(self) -> bool:
         """True if contacts stick, so that their pieces are single QPs."""
-        return self.multistart.pieces.statement.sticking
+        return self.statement.sticking
 
     @property
     def _is_slow(self) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,8 @@ from sofa_softctl.qp.verified import VerifiedResult
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED, Statement
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_at
-from sofa_softctl.qpcc.pieces.piece import PieceSolution, PieceSolver, final_qp
+from sofa_softctl.qpcc.pieces.piece import Pieces, final_qp
+from sofa_softctl.qpcc.pieces.sequence import PieceSolution
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits, excess_statement, tracking_statement
 from sofa_softctl.qpcc.problem.limits import Limit
 from sofa_softctl.qpcc.problem.modes import (
@@ -46,7 +47,7 @@ OBJECTIVE_RISE_MAX = 1.1
 """Rise of the objective over a step above which pivoting also starts from new modes [-]."""
 EFFORT_CHANGE_TOLERANCE = 1e-3
 """Negligible change of the efforts, relative to their size [-]."""
-EFFORT_CHANGE_FLOOR = 1e-6
+EFFORT_CHANGE_FLOOR = 1e-5
 """Negligible change of the efforts, relative to the largest gap in units of energy [-]."""
 NEAR_GOAL_OBJECTIVE = 1e-6
 """Objective below which the goal is near, relative to the free motion's objective [-]."""
@@ -196,7 +197,7 @@ class Step:
         """Search the modes of a statement; `confirm` that its least objective is not zero."""
         before = np.zeros(len(statement.lower))
         before[: len(self.before)] = self.before
-        pieces = PieceSolver(statement, before)
+        pieces = Pieces.of(statement, before)
         last_start = None
         if start is not None:
             last_start = start
@@ -231,7 +232,7 @@ class Step:
             nodes=nodes,
             deadline=self.deadline,
         )
-        self.pieces += pieces.pieces
+        self.pieces += int(pieces.solved[0])
         if result.is_long and self.pause == 0:
             self.pause = LONG_SEARCH_PAUSE
         if confirm:
@@ -295,7 +296,7 @@ class Step:
         distance = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
         for i in np.argsort(np.round(distance / m.size, 6), kind="stable"):
             new_kind = STICKING if modes.kind[i] == INACTIVE else INACTIVE
-            yield PivotStart(modes.with_contact(i, new_kind), force)
+            yield PivotStart(modes.with_kind(i, new_kind), force)
 
     def _verify(self, statement: Statement, result: ModeSearchResult) -> VerifiedPiece | None:
         """Return the solution verified by a QP solver: the optimum of its piece."""
@@ -326,7 +327,7 @@ def _as_tracking(within: Statement, solution: PieceSolution) -> PieceSolution:
     """Return a solution within the limits, with its tracking objective."""
     effort = solution.effort[: len(within.lower)]
     residual = within.F_u @ effort + within.F_c @ solution.force + within.f
-    return replace(solution, effort=effort, objective=0.5 * float(residual @ residual))
+    return solution._replace(effort=effort, objective=0.5 * float(residual @ residual))
 
 
 def _never(answer: PieceSolution) -> bool:
@@ -354,7 +355,7 @@ def _starts(m: Mechanics, before: np.ndarray, past: LastContacts | None) -> Iter
     for last_force in [None] if past is None else [past.force, None]:
         force, _ = contact_forces(m, before, last_force, sweeps=START_SWEEPS)
         yield PivotStart(modes_at(m, before, force), force)
-    yield PivotStart(Modes.of(np.full(m.contacts.n_c, STICKING)))
+    yield PivotStart(Modes.of(np.full(m.contacts.n_c, STICKING)), np.zeros(m.contacts.n_r))
 
 
 def _last_contacts(m: Mechanics, warm: ContactWarm) -> LastContacts:

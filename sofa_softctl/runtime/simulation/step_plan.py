@@ -22,7 +22,7 @@ class PlanLine(NamedTuple):
     """One action of a step."""
 
     phase: str
-    """Phase of the step, as `softctl bench scene` names it."""
+    """Phase of the step, as the end of a run names it."""
     subject: str
     """Component, or components, by path."""
     action: str

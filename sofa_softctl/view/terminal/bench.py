@@ -13,30 +13,10 @@ from sofa_softctl.view.terminal.table import Table, make_console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from sofa_softctl.bench.batch import Throughput
     from sofa_softctl.bench.results import Change, Results
     from sofa_softctl.bench.speed import CaseResult
     from sofa_softctl.bench.stream_timing import Timing
     from sofa_softctl.runtime.simulation.step_plan import PlanLine
-
-
-def show_profile(profile: Any) -> None:
-    """Print a benchmark."""
-    share = profile.python_share
-    python = "" if share is None else f" Outside of compiled kernels: {share:.0%} of a step."
-    table = Table(
-        title=f"{profile.scene}: {profile.dofs} degrees of freedom, {profile.steps} steps on the "
-        f"{profile.backend}",
-        caption=f"Median {profile.ms_per_step:.3f} ms a step, 95 % within {profile.ms_p95:.3f} ms; "
-        f"the first one {profile.first_step_s:.2f} s.{python}",
-    )
-    table.add_column("phase")
-    table.add_column("ms a step", justify="right")
-    table.add_column("share", justify="right")
-    total = sum(profile.phases.values()) or 1.0
-    for phase, ms in sorted(profile.phases.items(), key=lambda item: -item[1]):
-        table.add_row(phase, f"{ms:.3f}", f"{ms / total:.0%}")
-    make_console().print(table)
 
 
 def show_plan(lines: Sequence[PlanLine], console: Console) -> None:
@@ -103,23 +83,6 @@ def show_timings(timings: Sequence[Timing]) -> None:
 
 def _ratio(first: float, second: float) -> str:
     return f"{first / second:.2f}" if second > 0.0 else ""
-
-
-def show_throughput(results: Sequence[Throughput]) -> None:
-    """Print runs per minute of a batch, and of loops at the same time."""
-    table = Table(title="Runs a minute, at the same time on the same cores")
-    table.add_column("beside")
-    for column in ("batch", "loops", "ratio", "runs counted"):
-        table.add_column(column, justify="right")
-    for result in results:
-        table.add_row(
-            f"{result.workers} {result.loop}",
-            f"{result.batch:.1f}",
-            f"{result.loops:.1f}",
-            f"{result.ratio:.2f}",
-            str(result.runs),
-        )
-    make_console().print(table)
 
 
 SPEED_COLUMNS = (

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, Modes, SearchOptions
+from sofa_softctl.qpcc.problem.modes import INACTIVE, OPEN, SECTOR, SearchOptions
+from sofa_softctl.qpcc.search.branch_and_bound import OpenNodes
 from sofa_softctl.qpcc.search.interrupted import interrupt_search, resume_search
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 from sofa_softctl.qpcc.solve.solve import solve
@@ -16,15 +17,15 @@ LOST = 0.2
 
 @pytest.fixture
 def relaxations(monkeypatch):
-    """Count of the relaxations so far, in a list of one."""
-    count, whole = [0], Relaxation.solve
+    """Count of the relaxations of each search, in a list."""
+    counts, begin = [], Relaxation.__init__
 
-    def solve_and_count(self, *arguments):
-        count[0] += 1
-        return whole(self, *arguments)
+    def count(self, *arguments):
+        begin(self, *arguments)
+        counts.append(self.shared.counts)
 
-    monkeypatch.setattr(Relaxation, "solve", solve_and_count)
-    return count
+    monkeypatch.setattr(Relaxation, "__init__", count)
+    return counts
 
 
 def run(problem, best, steps, options=None):
@@ -59,9 +60,9 @@ def test_a_step_solves_so_many_relaxations_and_one_in_fifty_more(relaxations):
     problem, best = random_contact_problem(0, 9, 6), 0.04293947
     warm = solve(problem, search=SearchOptions("pivoting")).warm
     for _ in range(30):
-        relaxations[0] = 0
+        relaxations.clear()
         warm = solve(problem, warm=warm._replace(usual=LOST * best), search=options).warm
-        counts.append(relaxations[0])
+        counts.append(sum(int(count[2]) for count in relaxations))
     children, starts = 5, 16  # those of the last node; what relaxations suggest to pivoting
     assert options.step_nodes < counts[0] <= options.long_nodes + children + starts
     assert max(counts[1:]) <= options.step_nodes + children + starts
@@ -82,16 +83,22 @@ def test_the_only_step_is_searched_to_the_end():
     assert answer.objective <= 1.001 * 0.04293947
 
 
+def open_nodes(*kinds):
+    """Nodes with these decisions."""
+    kind = np.array(kinds, dtype=int).reshape(len(kinds), len(kinds[0]) if kinds else 1)
+    return OpenNodes(kind, np.zeros((*kind.shape, 2)), np.zeros(len(kinds)))
+
+
 def test_decisions_follow_their_contacts_and_new_ones_are_open():
-    modes = Modes.of(np.array([OPEN, INACTIVE, SECTOR]))
-    modes.sector[2] = 0.5, 1.0
-    rest = interrupt_search([modes], ["a", "b", "c"], nodes_left=7, gap=1e-4, enough=0.1)
-    (resumed,) = resume_search(rest, ["c", "new", "b", "a"])
-    assert resumed.kind.tolist() == [SECTOR, OPEN, INACTIVE, OPEN]
-    assert resumed.sector[0].tolist() == [0.5, 1.0]
+    nodes = open_nodes([OPEN, INACTIVE, SECTOR])
+    nodes.sector[0, 2] = 0.5, 1.0
+    rest = interrupt_search(nodes, ["a", "b", "c"], nodes_left=7, gap=1e-4, enough=0.1)
+    resumed = resume_search(rest, ["c", "new", "b", "a"])
+    assert resumed.kind.tolist() == [[SECTOR, OPEN, INACTIVE, OPEN]]
+    assert resumed.sector[0, 0].tolist() == [0.5, 1.0]
     assert (rest.nodes_left, rest.gap, rest.enough) == (7, 1e-4, 0.1)
 
 
-@pytest.mark.parametrize(("nodes", "nodes_left"), [([], 5), ([Modes.of(np.array([OPEN]))], 0)])
+@pytest.mark.parametrize(("nodes", "nodes_left"), [(open_nodes(), 5), (open_nodes([OPEN]), 0)])
 def test_nothing_is_left_of_a_search_without_nodes_or_relaxations(nodes, nodes_left):
     assert interrupt_search(nodes, ["a"], nodes_left=nodes_left, gap=0.0, enough=0.0) is None

@@ -10,17 +10,28 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from threading import Thread
 from time import monotonic
+from typing import Annotated
 
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.command import command_app
 from sofa_softctl.base.executors.local import LocalExecutor
+from sofa_softctl.base.machine import core_count
 from sofa_softctl.batch.execution.driver import Progress, run_study
+from sofa_softctl.batch.study.file import read_study
 from sofa_softctl.batch.study.study import Study
 from sofa_softctl.batch.table.folder import StudyFolder
+from sofa_softctl.cli.app import run_app
+from sofa_softctl.cli.options import Json, Quiet, print_json
 from sofa_softctl.errors import StudyError
+from sofa_softctl.view.terminal.run import Terminal
 
 WARM_UP_RUNS = 2
 """Number of first runs of each process, which load and compile, and do not count."""
@@ -173,3 +184,49 @@ def _run_loops(body: str, runs: Path, count: int) -> Iterator[list[list[float]]]
             process.wait()
         for thread in threads:
             thread.join()
+
+
+def show_throughput(results: Sequence[Throughput]) -> None:
+    """Print runs per minute of a batch, and of loops at the same time."""
+    table = Table(title="Runs a minute, at the same time on the same cores")
+    table.add_column("beside")
+    for column in ("batch", "loops", "ratio", "runs counted"):
+        table.add_column(column, justify="right")
+    for result in results:
+        rates = f"{result.batch:.1f}", f"{result.loops:.1f}", f"{result.ratio:.2f}"
+        table.add_row(f"{result.workers} {result.loop}", *rates, str(result.runs))
+    Console().print(table)
+
+
+def batch_throughput(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study file.")],
+    workers: Annotated[
+        int | None, typer.Option(help="Workers of the batch. Default: one per core.", min=1)
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="Length of each comparison in s.", min=5.0)] = 60.0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Measure the runs per minute of a batch, next to loops on the same cores.
+
+    The loops are first plain Python, then softctl run, one for each worker of the batch, at the
+    same time. No row is kept.
+    """
+    results = []
+    design = read_study(study)
+    with Terminal(quiet=quiet or as_json).bar("Measuring", len(LOOPS)) as advance:
+        for loop in LOOPS:
+            results.append(throughput(design, loop, workers or core_count(), seconds))
+            advance(len(results))
+    if as_json:
+        print_json([asdict(result) | {"ratio": result.ratio} for result in results])
+    elif not quiet:
+        show_throughput(results)
+
+
+app = command_app(
+    batch_throughput, "python -m benchmarks.batch_throughput finger.toml --workers 2 --seconds 60"
+)
+
+if __name__ == "__main__":
+    run_app(app)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmarks.batch_throughput import LOOPS, throughput
 from sofa_softctl.batch.study.file import read_study
-from sofa_softctl.bench.batch import LOOPS, throughput
 from sofa_softctl.errors import StudyError
 from tests.batch.studies import written
 
