@@ -50,26 +50,15 @@ COMPLIANCE_MIN = 1e-14
 
 @njit
 def tracking_terms(
-    W_ea: np.ndarray,
-    W_aa: np.ndarray,
-    delta_e: np.ndarray,
-    weight: np.ndarray,
-    effect_ratio_min: float,
-    Q: np.ndarray,
-    g: np.ndarray,
-) -> float:
-    """Compute Hessian and gradient at 0 of 1/2 ||weight * delta_e||^2, zero without an effect.
+    W_ea: np.ndarray, W_aa: np.ndarray, delta_e: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return Hessian and gradient at 0 of 1/2 ||weight * delta_e||^2, and this norm.
 
-    Args:
-        W_ea, W_aa, delta_e, weight: As in `InverseProblem`, with delta_e in the free motion.
-        effect_ratio_min: Effect of an actuator, per square root of deformation energy and relative
-            to the strongest one's, below which it is rounding [-].
-        Q, g: Outputs, shapes (n_a, n_a) and (n_a,).
-
-    Returns:
-        The largest curvature per compliance: a measure of effect without the actuators' units.
+    They are zero for an actuator without an effect. Arguments as in `InverseProblem`, with delta_e
+    in the free motion.
     """
     n_e, n_a = W_ea.shape
+    Q, g, square = np.empty((n_a, n_a)), np.empty(n_a), 0.0
     for i in range(n_a):
         for j in range(i + 1):
             total = 0.0
@@ -80,13 +69,15 @@ def tracking_terms(
         for k in range(n_e):
             total += weight[k] * delta_e[k] * (weight[k] * W_ea[k, i])
         g[i] = total
-    threshold = effect_ratio_min**2 * _strongest(Q, W_aa)
+    for k in range(n_e):
+        square += (weight[k] * delta_e[k]) ** 2
+    threshold = EFFECT_RATIO_MIN**2 * _strongest(Q, W_aa)
     for i in range(n_a):
         if Q[i, i] < threshold * W_aa[i, i]:
             Q[i, :] = 0.0
             Q[:, i] = 0.0
             g[i] = 0.0
-    return _strongest(Q, W_aa)
+    return Q, g, np.sqrt(square)
 
 
 @njit
@@ -96,72 +87,6 @@ def _strongest(H: np.ndarray, W_aa: np.ndarray) -> float:
         compliance = W_aa[i, i]
         largest = max(largest, H[i, i] / compliance if compliance > 0.0 else 0.0)
     return largest
-
-
-@njit
-def scale_qp(
-    H: np.ndarray,
-    g: np.ndarray,
-    W_aa: np.ndarray,
-    ranges: np.ndarray,
-    delta_a: np.ndarray,
-    error: float,
-) -> tuple[
-    np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray
-]:
-    """Return a dimensionless QP and its scales; see `problem.build_qp`.
-
-    Args:
-        H, g: Hessian and gradient in efforts, shapes (n_a, n_a) and (n_a,).
-        W_aa, delta_a: As in `InverseProblem`, with delta_a in the free motion.
-        ranges: Ranges of effort and displacement, see `limit_ranges`, shape (4, n_a).
-        error: Norm of the weighted effector error in the free motion [displacement].
-
-    Returns:
-        H, g, A, lower and upper of the QP, effort scale, displacement scale and the actuators whose
-        displacement is limited.
-    """
-    n_a = len(g)
-    strongest = _strongest(H, W_aa)
-    if strongest == 0.0:
-        strongest = 1.0
-    d = np.empty(n_a)
-    for i in range(n_a):
-        curvature = H[i, i]
-        if curvature <= 0.0:  # without cost: scaled by its compliance, as if it were the strongest
-            curvature = strongest * W_aa[i, i]
-        d[i] = 1.0 / np.sqrt(curvature) if curvature > 0.0 else 1.0
-    r = np.empty(n_a)
-    rows = np.empty(n_a, np.int64)
-    m = 0
-    for i in range(n_a):
-        total = 0.0
-        for j in range(n_a):
-            total += (W_aa[i, j] * d[j]) ** 2
-        r[i] = np.sqrt(total) if total > 0.0 else 1.0
-        if ranges[2, i] > -np.inf or ranges[3, i] < np.inf:
-            rows[m] = i
-            m += 1
-    A, low, high = np.empty((m, n_a)), np.empty(n_a + m), np.empty(n_a + m)
-    for i in range(n_a):
-        low[i], high[i] = ranges[0, i] / d[i], ranges[1, i] / d[i]
-    for k in range(m):
-        i = rows[k]
-        low[n_a + k] = (ranges[2, i] - delta_a[i]) / r[i]
-        high[n_a + k] = (ranges[3, i] - delta_a[i]) / r[i]
-        for j in range(n_a):
-            A[k, j] = W_aa[i, j] * d[j] / r[i]
-    size = error
-    for k in range(n_a + m):
-        size = max(size, low[k], -high[k])
-    if size <= 0.0:  # the free motion is at its goal and within the limits: lam = 0
-        size = 1.0
-    scaled_H, scaled_g = np.empty((n_a, n_a)), np.empty(n_a)
-    for i in range(n_a):
-        scaled_g[i] = d[i] * g[i] / size
-        for j in range(n_a):
-            scaled_H[i, j] = d[i] * H[i, j] * d[j]
-    return scaled_H, scaled_g, A, low / size, high / size, d * size, r * size, rows[:m]
 
 
 @njit
@@ -203,24 +128,64 @@ def scaled_qp(
     energy: float,
     counts: np.ndarray,
 ) -> tuple:
-    """Return the results of `scale_qp` for a problem, and E of `energy_matrix`, zero if dropped.
+    """Return a dimensionless QP and its scales; see `problem.build_qp`.
 
     Args:
         W_ea, W_aa, delta_e, delta_a, weight: As in `InverseProblem`, in the free motion.
         ranges: Ranges of effort and displacement, see `limit_ranges`, shape (4, n_a).
         energy: Weight of the energy term [-].
         counts: True for actuators in the energy term, shape (n_a,).
+
+    Returns:
+        H, g, A, lower and upper of the QP, effort scale, displacement scale and the actuators whose
+        displacement is limited; and the Hessian of the energy term in efforts, zero if dropped.
     """
     n_a = len(W_aa)
-    H, g = np.empty((n_a, n_a)), np.empty(n_a)
-    tracking_terms(W_ea, W_aa, delta_e, weight, EFFECT_RATIO_MIN, H, g)
+    H, g, size = tracking_terms(W_ea, W_aa, delta_e, weight)
     E, norm = energy_matrix(W_aa, counts, H, energy)
     if norm <= COMPLIANCE_MIN:
         E[:] = 0.0
-    total = 0.0
-    for k in range(len(delta_e)):
-        total += (weight[k] * delta_e[k]) ** 2
-    return scale_qp(H + E, g, W_aa, ranges, delta_a, np.sqrt(total)), E
+    H += E
+    strongest = _strongest(H, W_aa)
+    if strongest == 0.0:
+        strongest = 1.0
+    d = np.empty(n_a)
+    for i in range(n_a):
+        curvature = H[i, i]
+        if curvature <= 0.0:  # without cost: scaled by its compliance, as if it were the strongest
+            curvature = strongest * W_aa[i, i]
+        d[i] = 1.0 / np.sqrt(curvature) if curvature > 0.0 else 1.0
+    r = np.empty(n_a)
+    rows = np.empty(n_a, np.int64)
+    m = 0
+    for i in range(n_a):
+        total = 0.0
+        for j in range(n_a):
+            total += (W_aa[i, j] * d[j]) ** 2
+        r[i] = np.sqrt(total) if total > 0.0 else 1.0
+        if ranges[2, i] > -np.inf or ranges[3, i] < np.inf:
+            rows[m] = i
+            m += 1
+    A, low, high = np.empty((m, n_a)), np.empty(n_a + m), np.empty(n_a + m)
+    for i in range(n_a):
+        low[i], high[i] = ranges[0, i] / d[i], ranges[1, i] / d[i]
+    for k in range(m):
+        i = rows[k]
+        low[n_a + k] = (ranges[2, i] - delta_a[i]) / r[i]
+        high[n_a + k] = (ranges[3, i] - delta_a[i]) / r[i]
+        for j in range(n_a):
+            A[k, j] = W_aa[i, j] * d[j] / r[i]
+    for k in range(n_a + m):
+        size = max(size, low[k], -high[k])
+    if size <= 0.0:  # the free motion is at its goal and within the limits: lam = 0
+        size = 1.0
+    scaled_H, scaled_g = np.empty((n_a, n_a)), np.empty(n_a)
+    for i in range(n_a):
+        scaled_g[i] = d[i] * g[i] / size
+        for j in range(n_a):
+            scaled_H[i, j] = d[i] * H[i, j] * d[j]
+    qp = scaled_H, scaled_g, A, low / size, high / size, d * size, r * size, rows[:m]
+    return qp, E
 
 
 @njit
