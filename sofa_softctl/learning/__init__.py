@@ -9,6 +9,7 @@ from sofa_softctl.learning.environments.registration import register
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        "environments.vector": ["CopiesVectorEnv"],
         "policy.controller": ["PolicyController"],
         "policy.policy": ["Policy"],
         "surrogates.batch_task": ["DecisionResult", "BatchTask"],

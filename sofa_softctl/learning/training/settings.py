@@ -73,5 +73,5 @@ class Settings:
         return asdict(self)
 
 
-SCENES = {"steps": 50_000, "iteration": 1024, "envs": 8, "minibatch": 128, "spread": 0.5}
+SCENES = {"steps": 50_000, "iteration": 1024, "envs": 2, "minibatch": 128, "spread": 0.5}
 """Settings for scenes, whose steps take milliseconds."""
