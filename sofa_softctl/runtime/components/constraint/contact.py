@@ -117,9 +117,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
         model = self.models[side]
         if model.state.kind.name == "Rigid3":
             return self._rows_on_bodies(side)
-        near = self.near
+        hits = self.near
         return model.state, *contact_rows(
-            model.elements, near.element, near.weight, side, self.frames, self.rows_each
+            model.elements, hits.element, hits.weight, side, self.frames, self.rows_each
         )
 
     def _rows_on_bodies(self, side: int) -> StateRows:
@@ -155,9 +155,9 @@ class UnilateralLagrangianConstraint(LagrangianConstraint):
 
     def _motion(self, side: int) -> np.ndarray:
         """Return the free motion of each contact point, shape (p, 3)."""
-        model, near = self.models[side], self.near
+        model, hits = self.models[side], self.near
         positions = model.state.position.get(), model.state.free_position.get()
-        motions = point_motions(model.elements, near.element, near.weight, side, *positions)
+        motions = point_motions(model.elements, hits.element, hits.weight, side, *positions)
         if model.state.kind.name == "Rigid3":
             before, after, _ = self._arms(side)
             motions += after - before
