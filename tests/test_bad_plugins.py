@@ -217,6 +217,7 @@ def test_a_plugin_that_is_right_is_listed_with_all_that_it_brings(softctl, plugi
         ["components"],
         ["run", "scenes/trunk.py"],
         ["bench", "scenes", "scenes/trunk.py"],
+        ["bench", "compare", "scenes/trunk.py"],
         ["plan", "scenes/laser_arm.py", "--task", "circle"],
         ["identify", "scenes/finger.py"],
         ["library", "build", "cart.py", "--estimate"],

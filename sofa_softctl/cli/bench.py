@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sofa_softctl.cli.files import check_outputs, prepare
+from sofa_softctl.cli.files import check_outputs, load_plugins, prepare
 from sofa_softctl.cli.options import (
     Json,
     Plugin,
@@ -60,6 +60,7 @@ def compare(
     from sofa_softctl.view.terminal.run import Terminal
 
     check_outputs(reads=[scene], plot=plot)
+    load_plugins(plugin, "embedded")  # errors before processes start
     total = steps or 200
     show = Terminal(quiet=quiet or as_json)
     with show.bar("Comparing", total) as advance:
@@ -171,6 +172,7 @@ def scenes(
 
     files = files or _scene_files(Path("scenes"))
     check_outputs(reads=files, out=out, table=table)
+    load_plugins(plugin, "embedded")  # errors before processes start
     files = list(dict.fromkeys(files))
     stems = [file.stem for file in files]
     cases = [Case(f.stem if stems.count(f.stem) == 1 else str(f), f) for f in files]
