@@ -1,5 +1,9 @@
 """InverseController through contacts, in scenes of the embedded runtime."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -367,3 +371,18 @@ def test_a_record_holds_the_gap_and_the_pieces_of_every_step(tmp_path):
 def test_a_goal_tolerance_is_a_positive_length(tolerance):
     with pytest.raises(SceneError, match="goal_tolerance must be a number > 0, one for all"):
         pushed([0.0, 0.0, 0.0], 1.0, goal_tolerance=tolerance)
+
+
+def test_no_step_waits_for_a_full_collection_of_garbage():
+    """In a process of its own, as others have collected theirs. It took 50 ms of one step."""
+    script = """
+import gc, sys
+from sofa_softctl.scene.session.session import Session
+session = Session(sys.argv[1])
+before = gc.get_stats()[2]["collections"]
+for _ in range(60):
+    session.step()
+assert gc.get_stats()[2]["collections"] == before
+"""
+    scene = Path(__file__).parents[2] / "scenes" / "rolling_ring.py"
+    subprocess.run([sys.executable, "-c", script, str(scene)], check=True)

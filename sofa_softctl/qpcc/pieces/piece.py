@@ -33,7 +33,7 @@ class Pieces(NamedTuple):
     scale: float
     """Objective of the free motion."""
     solved: np.ndarray
-    """Numbers of solved pieces, and of their QPs, so far, shape (2,) of int."""
+    """Numbers of solved pieces, and of their QPs, so distance, shape (2,) of int."""
 
     @classmethod
     def of(cls, s: Statement, before: np.ndarray) -> Pieces:
@@ -68,16 +68,16 @@ def is_better(pieces: Pieces, solution: PieceSolution, earlier: PieceSolution) -
         return a < b
     if abs(a - b) > OBJECTIVE_TOLERANCE * max(a, b, 1e-6 * pieces.scale, 1e-300):
         return a < b
-    a = b = far = near = 0.0
+    a = b = distance = earlier_distance = 0.0
     for i in range(len(solution.effort)):
         a += solution.effort[i] ** 2
         b += earlier.effort[i] ** 2
-        far += (solution.effort[i] - pieces.before[i]) ** 2
-        near += (earlier.effort[i] - pieces.before[i]) ** 2
+        distance += (solution.effort[i] - pieces.before[i]) ** 2
+        earlier_distance += (earlier.effort[i] - pieces.before[i]) ** 2
     if abs(a - b) > ENERGY_TOLERANCE * max(a, b):
         return a < b
-    far, near = np.sqrt(far), np.sqrt(near)
-    return far < near - ENERGY_TOLERANCE * max(far, near)
+    distance, earlier_distance = np.sqrt(distance), np.sqrt(earlier_distance)
+    return distance < earlier_distance - ENERGY_TOLERANCE * max(distance, earlier_distance)
 
 
 def refine_to_optimum(pieces: Pieces, answer: PieceSolution) -> PieceSolution:

@@ -132,7 +132,7 @@ class OpenSearch(NamedTuple):
     kind: np.ndarray
     """Decisions of the open nodes, the next one first, see `Modes`, shape (k, n_c)."""
     sector: np.ndarray
-    """Their sectors [rad], shape (k, n_c, 2)."""
+    """Sectors of the decisions [rad], shape (k, n_c, 2)."""
     nodes_left: int
     """Relaxations that remain."""
     gap: float

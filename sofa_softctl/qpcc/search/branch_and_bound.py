@@ -21,7 +21,7 @@ from sofa_softctl.qpcc.pieces.piece import Pieces, is_better, solve_modes
 from sofa_softctl.qpcc.pieces.sequence import QPS_MAX, PieceSolution
 from sofa_softctl.qpcc.problem.modes import Modes
 from sofa_softctl.qpcc.search.neighbours import (
-    Tried,
+    ModeKeys,
     add_tried,
     is_tried,
     key_of,
@@ -31,7 +31,7 @@ from sofa_softctl.qpcc.search.neighbours import (
 from sofa_softctl.qpcc.search.relaxation_kernels import (
     Convex,
     Relaxations,
-    Relaxed,
+    RelaxationSolution,
     add_sector,
     relaxed_objective,
     solve_relaxation,
@@ -81,7 +81,7 @@ class _Node(NamedTuple):
     ticket: int
     """Order in which nodes were added."""
     modes: Modes
-    relaxed: Relaxed
+    relaxed: RelaxationSolution
     is_solved: bool
     """False: `relaxed` is of no meaning."""
     objective: int
@@ -97,7 +97,7 @@ def branch(
     convex: Convex,
     best: PieceSolution,
     start: OpenNodes,
-    tried: Tried,
+    tried: ModeKeys,
     gap: float,
     enough: float,
     nodes: int,
@@ -113,8 +113,8 @@ def branch(
 
     Args:
         pieces: The problem.
-        r: Its relaxations, with room for the sectors of `nodes + CHILDREN_MAX` more.
-        convex: Their objective where all contacts are open.
+        r: Relaxations of the problem, with room for the sectors of `nodes + CHILDREN_MAX` more.
+        convex: The objective of relaxations where all contacts are open.
         best: An initial answer; without an objective: none.
         start: Nodes to begin with.
         tried: Modes that were tried; new ones are added.
@@ -129,10 +129,10 @@ def branch(
     s = pieces.statement
     first, improved, failed, ticket = r.counts[2], False, np.inf, 0
     objectives, keys = [convex], [np.full(len(s.starts), True)]
-    none = Relaxed(FAILED, -np.inf, pieces.before, best.force, convex.optimum)
-    heap, children = [_unsolved(start, 0, none)], [_unsolved(start, 0, none)]
+    placeholder = RelaxationSolution(FAILED, -np.inf, pieces.before, best.force, convex.optimum)
+    heap, children = [_create_node(start, 0, placeholder)], [_create_node(start, 0, placeholder)]
     for k in range(1, len(start.bound)):
-        heap.append(_unsolved(start, k, none))
+        heap.append(_create_node(start, k, placeholder))
     children.pop()  # numba knows the type now
     while len(heap) + len(children) > 0:
         solved = r.counts[2] - first
@@ -202,13 +202,13 @@ def branch(
 
 
 @njit(inner=True)
-def _unsolved(start: OpenNodes, k: int, none: Relaxed) -> _Node:
+def _create_node(start: OpenNodes, k: int, placeholder: RelaxationSolution) -> _Node:
     """Node whose relaxation is solved when it is its turn."""
     n_c = start.kind.shape[1]
     kind, sector = start.kind[k].copy(), start.sector[k].copy()
     modes = Modes(kind, np.zeros((n_c, 2)), np.zeros((n_c, 2)), sector)
     no_sectors = np.empty(0, np.int64)
-    return _Node(start.bound[k], k - len(start.bound), modes, none, False, -1, no_sectors)
+    return _Node(start.bound[k], k - len(start.bound), modes, placeholder, False, -1, no_sectors)
 
 
 @njit(inner=True)
@@ -256,7 +256,7 @@ def _sectors(r: Relaxations, parent: _Node, modes: Modes) -> np.ndarray:
 
 
 @njit(inner=True, separate=True)
-def _decide(s: Statement, modes: Modes, relaxed: Relaxed) -> list[Modes]:
+def _decide(s: Statement, modes: Modes, relaxed: RelaxationSolution) -> list[Modes]:
     """Branches on the contact furthest from its law; none if all contacts obey theirs."""
     force, delta = relaxed.force, motion(s, relaxed.effort, relaxed.force)
     worst, i = 0.0, -1

@@ -167,7 +167,7 @@ def nearest_modes(
     return decided
 
 
-class Tried(NamedTuple):
+class ModeKeys(NamedTuple):
     """Keys of the modes that were tried."""
 
     keys: np.ndarray
@@ -193,7 +193,7 @@ def key_of(modes: Modes) -> int:
 
 
 @njit(inner=True)
-def is_tried(tried: Tried, key: int) -> bool:
+def is_tried(tried: ModeKeys, key: int) -> bool:
     """Return True if modes with this key were tried."""
     for k in range(tried.number[0]):
         if tried.keys[k] == key:
@@ -202,7 +202,7 @@ def is_tried(tried: Tried, key: int) -> bool:
 
 
 @njit(inner=True)
-def add_tried(tried: Tried, key: int) -> None:
+def add_tried(tried: ModeKeys, key: int) -> None:
     """Add a key unless there is no room."""
     if tried.number[0] < len(tried.keys):
         tried.keys[tried.number[0]] = key

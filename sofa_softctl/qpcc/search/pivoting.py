@@ -12,7 +12,7 @@ from sofa_softctl.qpcc.pieces.piece import Pieces, is_better, solve_modes
 from sofa_softctl.qpcc.pieces.sequence import QPS_MAX, PieceSolution, no_solution
 from sofa_softctl.qpcc.problem.modes import Modes
 from sofa_softctl.qpcc.search.neighbours import (
-    Tried,
+    ModeKeys,
     across_border,
     add_tried,
     copy_modes,
@@ -38,7 +38,7 @@ class PivotStart(NamedTuple):
 
 @njit
 def pivot(
-    pieces: Pieces, start: PivotStart, tried: Tried, pieces_max: int, flips: int
+    pieces: Pieces, start: PivotStart, tried: ModeKeys, pieces_max: int, flips: int
 ) -> tuple[PieceSolution, bool]:
     """Find a piece that no pivot of a single contact improves.
 
@@ -84,9 +84,9 @@ def pivot(
         beyond.pop()
         for i in active:
             beyond.append(across_border(s, answer, answer.border[i], i, delta))
-        near = _near_contacts(pieces, answer, active, delta, flips)
-        gains = slip_gradient(s, answer) if len(near) > 0 else delta
-        for i in near[::-1]:
+        near_contacts = _near_contacts(pieces, answer, active, delta, flips)
+        gains = slip_gradient(s, answer) if len(near_contacts) > 0 else delta
+        for i in near_contacts[::-1]:
             is_touching = answer.modes.kind[i] != INACTIVE
             if is_touching and not s.sticking and s.mu[i] > 0.0:
                 n = s.starts[i]

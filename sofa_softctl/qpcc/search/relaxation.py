@@ -15,7 +15,7 @@ from sofa_softctl.qpcc.search.relaxation_kernels import (
     SECTOR_ROWS,
     Convex,
     Relaxations,
-    Relaxed,
+    RelaxationSolution,
     relaxed_objective,
     solve_relaxation,
 )
@@ -63,7 +63,7 @@ class Relaxation:
         self.reserve(0)
 
     @property
-    def solved(self) -> int:
+    def count(self) -> int:
         """Number of solved relaxations."""
         return int(self.shared.counts[2])
 
@@ -88,7 +88,7 @@ class Relaxation:
         relaxed = self.solve(Modes.of(np.full(len(self.shared.statement.starts), OPEN)))
         return math.inf if relaxed is None else relaxed.bound
 
-    def solve(self, modes: Modes) -> Relaxed | None:
+    def solve(self, modes: Modes) -> RelaxationSolution | None:
         """Return the solution of the relaxation with these decisions, or None.
 
         Args:

@@ -29,7 +29,7 @@ SECTOR_ROWS = 5
 
 
 class Relaxations(NamedTuple):
-    """What the relaxations of one statement share, and the planes around cones so far.
+    """Matrices and planes around cones that the relaxations of one statement share.
 
     Variables and rows are scaled. All contacts have lam_n >= 0, delta_n >= 0 and, by Coulomb's law,
     a force in the friction cone; decisions add limits. Tangent planes of a cone are added where an
@@ -159,7 +159,7 @@ def _convex_with(
     return cholesky(S, L, 1e-8 if anchor == 0.0 else 1e-15)
 
 
-class Relaxed(NamedTuple):
+class RelaxationSolution(NamedTuple):
     """Answer of a relaxation, in units of energy."""
 
     outcome: int
@@ -177,7 +177,7 @@ class Relaxed(NamedTuple):
 @njit
 def solve_relaxation(
     r: Relaxations, convex: Convex, kind: np.ndarray, sectors: np.ndarray, start: ActiveSet
-) -> Relaxed:
+) -> RelaxationSolution:
     """Optimum of a relaxation, from the final state of another one; cones get planes as needed.
 
     Args:
@@ -223,7 +223,7 @@ def solve_relaxation(
             break
     for first in sectors:
         low[n_z + first : n_z + first + SECTOR_ROWS] = -np.inf
-    return Relaxed(outcome, bound, v[:n].copy(), v[n:].copy(), a)
+    return RelaxationSolution(outcome, bound, v[:n].copy(), v[n:].copy(), a)
 
 
 @njit(inner=True, separate=True)

@@ -41,7 +41,7 @@ from sofa_softctl.qpcc.problem.modes import (
 )
 from sofa_softctl.qpcc.search.branch_and_bound import CHILDREN_MAX, OpenNodes, Proof, branch
 from sofa_softctl.qpcc.search.interrupted import interrupt_search, resume_search
-from sofa_softctl.qpcc.search.neighbours import Tried, nearest_modes
+from sofa_softctl.qpcc.search.neighbours import ModeKeys, nearest_modes
 from sofa_softctl.qpcc.search.pivoting import PivotStart, pivot
 from sofa_softctl.qpcc.search.relaxation import Relaxation
 
@@ -103,11 +103,13 @@ class Multistart:
     best: PieceSolution | None = None
     complete: bool = True
     """Whether all starts and their candidates were tried."""
-    tried: Tried = field(default_factory=lambda: Tried(np.empty(0, np.int64), np.zeros(1, int)))
+    tried: ModeKeys = field(
+        default_factory=lambda: ModeKeys(np.empty(0, np.int64), np.zeros(1, int))
+    )
     """Modes that were tried."""
 
     @property
-    def solved(self) -> int:
+    def piece_count(self) -> int:
         """Number of solved pieces."""
         return int(self.pieces.solved[0])
 
@@ -116,7 +118,7 @@ class Multistart:
         for start in starts:
             if self.best is not None and self.best.objective <= self.enough:
                 return
-            pieces_left = self.last - self.solved
+            pieces_left = self.last - self.piece_count
             if pieces_left <= 0 or (self.best is not None and perf_counter() > self.deadline):
                 self.complete = False
                 return
@@ -130,7 +132,7 @@ class Multistart:
     @property
     def has_pieces_left(self) -> bool:
         """True if more pieces may be solved, or there is no answer yet."""
-        return self.best is None or self.solved < self.last
+        return self.best is None or self.piece_count < self.last
 
     def reserve(self, keys: int) -> None:
         """Make room for further modes."""
@@ -279,11 +281,11 @@ class _Strategy:
         if self._needs_starts:
             multistart.pivot_from(self._relaxation_starts(), options.flips)
         elif self._may_gain:
-            multistart.last = max(multistart.last, multistart.solved + options.pieces)
+            multistart.last = max(multistart.last, multistart.piece_count + options.pieces)
             multistart.pivot_from(self._relaxation_starts(), options.flips)
         acceptable = LOST_OBJECTIVE_RATIO * context.usual
         if multistart.is_worse_than(acceptable):
-            multistart.last = multistart.solved + options.pieces
+            multistart.last = multistart.piece_count + options.pieces
             for start in resort:
                 multistart.pivot_from([start], options.flips)
                 if not multistart.is_worse_than(acceptable) or not multistart.has_pieces_left:
@@ -322,7 +324,7 @@ class _Strategy:
 
     def branch(self, effort: _NodeLimits) -> ModeSearchResult:
         """Branch and bound, starting with the best answer of pivoting."""
-        pieces, solved = self.multistart.pieces, self.relaxation.solved
+        pieces, solved = self.multistart.pieces, self.relaxation.count
         proof = self._proof(effort)
         solution = proof.best if proof.best.objective < math.inf else None
         rest = None
@@ -330,7 +332,7 @@ class _Strategy:
             rest = interrupt_search(
                 proof.open,
                 self.context.identity,
-                nodes_left=effort.nodes - (self.relaxation.solved - solved),
+                nodes_left=effort.nodes - (self.relaxation.count - solved),
                 gap=effort.gap,
                 enough=effort.enough,
             )
@@ -368,7 +370,7 @@ class _Strategy:
             resumed_sectors = int((proof.open.kind == SECTOR).sum())
             relaxation.reserve(nodes + CHILDREN_MAX + resumed_sectors)
             multistart.reserve(nodes + CHILDREN_MAX)
-            solved = relaxation.solved
+            solved = relaxation.count
             proof = branch(
                 multistart.pieces,
                 relaxation.shared,
@@ -381,7 +383,7 @@ class _Strategy:
                 nodes,
                 self._step_nodes if self._is_spread else nodes,
             )
-            nodes_left -= relaxation.solved - solved
+            nodes_left -= relaxation.count - solved
             improved, bound = improved or proof.improved, min(bound, proof.failed)
             if proof.best.objective <= effort.enough or not is_timed:
                 break
@@ -395,7 +397,7 @@ class _Strategy:
         """The best answer of pivoting from another one."""
         pieces, options = self.multistart.pieces, self.options
         start = PivotStart(solution.modes, solution.force)
-        tried = Tried(np.empty(options.pieces, np.int64), np.zeros(1, np.int64))
+        tried = ModeKeys(np.empty(options.pieces, np.int64), np.zeros(1, np.int64))
         better, _ = pivot(pieces, start, tried, options.pieces, options.warm_flips)
         return better if is_better(pieces, better, solution) else solution
 
