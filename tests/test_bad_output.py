@@ -303,4 +303,4 @@ def test_a_library_goes_on_with_the_seed_that_it_was_begun_with(softctl, place):
 
 
 def test_a_quiet_benchmark_prints_nothing(softctl, place):
-    assert softctl("bench", "scene", "scene.py", "--steps", 2, "-q") == (0, "", "")
+    assert softctl("bench", "scenes", "scene.py", "--steps", 2, "-q") == (0, "", "")

@@ -218,16 +218,6 @@ def test_ctrl_c_draws_the_plot_of_the_steps_done(softctl, tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_profile_that_ctrl_c_ends_is_of_the_steps_done(softctl, scene):
-    path = scene("pass")
-    path.write_text(
-        path.read_text().replace("self.done == 4", f"self.done == 30: {PRESS}\n        if 0")
-    )
-    status, out, err = softctl("bench", "scene", path, "--steps", "50", "--json")
-    assert (status, err) == (130, "Stopped by Ctrl-C: the figures are of 9 of 50 steps.\n")
-    assert json.loads(out)["steps"] == 9
-
-
 def test_a_record_and_the_json_say_what_produced_them(softctl, scene, tmp_path):
     file = tmp_path / "run.mcap"
     path = scene("pass")
@@ -420,7 +410,6 @@ BYTES = {**ASCII, "PYTHONUTF8": "0"}
         (["run", "größe.py", "--steps", "2", "--json"], 0),
         (["run", "größe.py", "--steps", "2", "--record", "größe.mcap"], 0),
         (["run", "keine_größe.py"], 1),
-        (["bench", "scene", "größe.py", "--steps", "2"], 1),
         (["components", "CableConstraint"], 0),
     ],
 )
