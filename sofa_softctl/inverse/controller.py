@@ -341,6 +341,9 @@ class InverseController(SceneController):
         elif name in RATES:
             allowed = options.NOT_NEGATIVE if name == "effort_rate" else options.POSITIVE
             limit = None if value is None else self._actuator_numbers(name, value, allowed)
+            if isinstance(limit, np.ndarray):
+                limit = limit.copy()
+                limit.flags.writeable = False  # a change in place would not be noticed
             self.keep(**{name: limit})
             if name == "motor_speed" and "slack" in vars(self):
                 self.slack.motor_speed[:] = np.inf if limit is None else limit

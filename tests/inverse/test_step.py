@@ -116,3 +116,26 @@ def test_a_snapshot_brings_back_efforts_and_counts():
     session.step(4)
     np.testing.assert_array_equal(inverse.effort.value, first[0])
     assert inverse.step_counts.limits_met == first[1]
+
+
+@pytest.mark.quick
+def test_a_limit_that_is_taken_back_holds_no_longer():
+    session = Session(scene)
+    session.step(10)
+    inverse = session.root.inverse
+    largest = float(inverse.displacement.value.max())
+    by_data(session, 0.5 * largest)
+    session.step(3)
+    assert inverse.displacement.value.max() == pytest.approx(0.5 * largest, rel=1e-6)
+    for cable in inverse.actuators:
+        cable.maxPositiveDisp.unset()
+    session.step(3)
+    assert inverse.displacement.value.max() > 0.6 * largest
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", ["effort_rate", "motor_speed"])
+def test_rates_cannot_change_unnoticed(name):
+    inverse = Session(lambda root: scene(root, **{name: [5.0, 5.0]})).root.inverse
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(inverse, name)[:] = 1.0

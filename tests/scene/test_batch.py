@@ -95,8 +95,12 @@ def test_copies_return_to_the_states_that_were_kept():
         batch.restore()
         batch.step(2)
         assert np.array_equal(batch.read(NODES), later)
-        with pytest.raises(UsageError, match="numbers from 0 to 2"):
-            batch.restore([3])
+        batch.step(2)
+        batch.restore([True, False, True])
+        assert batch.call(step_count_of) == [3, 7, 3]
+        for wrong in ([3], [True, False]):
+            with pytest.raises(UsageError, match="numbers from 0 to 2, or a mask has 3 values"):
+                batch.restore(wrong)
 
 
 @needs_two_cores
@@ -122,6 +126,8 @@ def test_bad_batches_are_refused(tmp_path):
         Session.batch(BLOCK, 2, parameters=[{"cells": 3}, {"cells": 2}])
     with pytest.raises(UsageError, match="Copies are 1 or more. Got: 0"):
         Session.batch(BLOCK, 0)
+    with pytest.raises(TypeError, match="interpreted as an integer"):
+        Session.batch(BLOCK, 2.5)
     with pytest.raises(UsageError, match=f"Got: {core_count() + 1}"):
         Session.batch(BLOCK, 1000, workers=core_count() + 1)
     with pytest.raises(UsageError, match="2 copies have as many parameters. Got: 1"):
@@ -132,6 +138,9 @@ def test_bad_batches_are_refused(tmp_path):
     with Session.batch(BLOCK, 2) as batch:
         with pytest.raises(SceneError, match="no component '/blok/dofs'"):
             batch.read("/blok/dofs.position")
+        for values, shape in ((1.0, "a number"), ([[[0.0] * 3]] * 3, r"shape \(3, 1, 3\)")):
+            with pytest.raises(UsageError, match=rf"takes shape \(2, ...\). Got: {shape}"):
+                batch.write(NODES, values)
         with pytest.raises(UsageError, match="2 copies take as many values. Got: 3"):
             batch.call(step_count_of, [1, 2, 3])
     with pytest.raises(WorkerError, match="have ended"):

@@ -55,6 +55,10 @@ class _Capture:
     cls: Any = None
     """Class of the value, to create it if it is missing."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out what stays as it is: another process has its own."""
+        return _Capture, (self.kind, None if self.kind == "stays" else self.content, self.cls)
+
 
 def holds_own_state(controller: Any, method: str) -> bool:
     """Return True if the scene's own code has this method, such as 'snapshot' or 'reset'."""

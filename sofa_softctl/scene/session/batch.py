@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -56,11 +57,11 @@ class SessionBatch:
         parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         workers: int = 0,
     ) -> None:
-        if isinstance(parameters, Sequence):
-            values = list(parameters)
-        else:
-            values = [parameters or {}] * max(count, 0)
-        if len(values) != max(count, 0):
+        count = max(operator.index(count), 0)
+        values: list[Mapping[str, Any]] = [parameters or {}] * count  # type: ignore[list-item]
+        if parameters is not None and not isinstance(parameters, Mapping):
+            values = [dict(names or {}) for names in parameters]
+        if len(values) != count:
             raise UsageError(f"{count} copies have as many parameters. Got: {len(values)}")
         self._copies = Copies(
             partial(_create, create, values), count, workers, name="scene", delete=_close
@@ -124,7 +125,13 @@ class SessionBatch:
         Raises:
             SceneError: The Data is missing, or a value does not fit.
         """
-        self._copies.call(partial(_write, path=path), list(np.asarray(values)))
+        rows = np.asarray(values)
+        if rows.ndim == 0 or len(rows) != len(self):
+            shape = "a number" if rows.ndim == 0 else f"shape {rows.shape}"
+            raise UsageError(
+                f"'{path}' of {len(self)} copies takes shape ({len(self)}, ...). Got: {shape}"
+            )
+        self._copies.call(partial(_write, path=path), list(rows))
 
     def call(self, function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
         """Return function(session, *arguments) of all copies.
@@ -143,11 +150,21 @@ class SessionBatch:
         """Keep the present states, to which `restore` returns; at first those of the start."""
         self._copies.call(_keep_state)
 
-    def restore(self, copies: Sequence[int] | None = None) -> None:
-        """Return some copies, or all, to the states that were kept."""
-        chosen = set(range(len(self)) if copies is None else copies)
-        if not chosen <= set(range(len(self))):
-            raise UsageError(f"Copies have numbers from 0 to {len(self) - 1}. Got: {copies}")
+    def restore(self, copies: ArrayLike | None = None) -> None:
+        """Return some copies, or all, to the states that were kept.
+
+        Args:
+            copies: Numbers of copies, or True for some of them, shape (count,). None = all.
+        """
+        numbers = np.atleast_1d(np.arange(len(self)) if copies is None else np.asarray(copies))
+        if numbers.dtype == bool and numbers.shape == (len(self),):
+            numbers = np.flatnonzero(numbers)
+        chosen = set(numbers.tolist())
+        if numbers.dtype == bool or not chosen <= set(range(len(self))):
+            raise UsageError(
+                f"Copies have numbers from 0 to {len(self) - 1}, or a mask has {len(self)} values. "
+                f"Got: {copies!r}"
+            )
         self._copies.call(_restore, [number in chosen for number in range(len(self))])
 
     def close(self) -> None:

@@ -89,7 +89,7 @@ class CollisionPipeline(ContactDetection):
         self._first_element: dict[int, int] = {}
         self._is_checked = False
         self._untested = UntestedPairs()
-        self._touching: list[tuple[Pair, bool]] = []
+        self._touching: list[Pair] = []
         self._touching_watch: DataWatch | None = None
 
     def init(self) -> None:
@@ -185,29 +185,27 @@ class CollisionPipeline(ContactDetection):
             hulls = {key: hull for key, hull in hulls.items() if _are_near(hull, region, alarm)}
         pairs: list[Pair] = []
         untested: list[Pair] = []
-        for pair, is_tested in self._pairs_that_may_touch(method):
+        for pair in self._pairs_that_may_touch():
             first, second = hulls.get(id(pair[0])), hulls.get(id(pair[1]))
             if first is not None and second is not None and _are_near(first, second, alarm):
-                (pairs if is_tested else untested).append(pair)
+                (pairs if method.supports(*pair) else untested).append(pair)
         if untested:
             models = [model for model in self._models if id(model) in hulls]
             self._untested.warn(untested, models, method, self._may_push)
         return pairs
 
-    def _pairs_that_may_touch(self, method: Intersection) -> list[tuple[Pair, bool]]:
-        """Return the pairs that may touch, and whether the method tests them; read once."""
+    def _pairs_that_may_touch(self) -> list[Pair]:
+        """Return the pairs of models whose nodes and groups let them touch; read once."""
         if self._touching_watch is None:
-            options = [item._data.values() for item in (*self._models, method)]
-            data = [d for values in options for d in values if not d.type.read_only]
-            self._touching_watch = DataWatch(data)
+            values = [data for model in self._models for data in model._data.values()]
+            self._touching_watch = DataWatch(d for d in values if not d.type.read_only)
         if self._touching_watch.has_changed():
-            pairs = [
+            self._touching = [
                 order_pair(new, old)
                 for j, new in enumerate(self._models)
                 for old in self._models[: j + 1]
                 if new.touches(old)
             ]
-            self._touching = [(pair, method.supports(*pair)) for pair in pairs]
         return self._touching
 
     def _near_elements(self, method: Intersection, first: Any, second: Any) -> Proximities:

@@ -77,6 +77,7 @@ class InverseLayout:
         self._watch = DataWatch([*self._waits, *limit_data])
         self._previous: list[tuple[np.ndarray, Data]] = []
         self._has_effort_rate = self._are_read = False
+        self._time = 0.0
         self._weight = np.ones(len(self.effectors))
 
     def terms(self, problem: ConstraintSystem) -> Terms:
@@ -87,8 +88,9 @@ class InverseLayout:
     def read_limits(self, time: float) -> None:
         """Set the limits of the step that starts at this time."""
         limits = self.step.limits
-        if self._watch.has_changed() or not self._are_read:
+        if self._watch.has_changed() or not self._are_read or time < self._time:
             self._read_all(time)
+        self._time = time
         for previous, data in self._previous:
             previous[:] = data.get()
         if keeps_sofa_defects():

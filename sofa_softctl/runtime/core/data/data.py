@@ -199,6 +199,7 @@ class Data(metaclass=DataClass):
     def unset(self) -> None:
         """Count the value as not set by a scene."""
         self._set = False
+        self._counter += 1
 
     def isReadOnly(self) -> bool:
         """Return True if only the component writes it, or a script made it read-only."""

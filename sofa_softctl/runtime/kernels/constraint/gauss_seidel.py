@@ -117,6 +117,8 @@ def _solve_block(
     new[2] -= scale * (m2 * d[0] + m4 * d[1] + m5 * d[2])
 
 
+DRIFT_RATIO_MAX = 0.1
+"""Rounding that has added up in the deltas by the tolerance, up to which sweeps may end [-]."""
 LANES = 16
 """Rows of W are filled up to a multiple of this length, so that loops over them need no rest."""
 
@@ -222,10 +224,14 @@ def gauss_seidel(
     rows = _fill_rows(W)
     delta = np.empty(rows.shape[1])
     _compute_delta(rows, delta_free, lam, delta)
+    exact = np.empty_like(delta)
     for sweep in range(1, max_iterations + 1):
         error = _sweep(rows, parameters, sor, lam, delta)
         if error < tolerance:
-            return sweep, error
+            _compute_delta(rows, delta_free, lam, exact)
+            if np.abs(delta - exact).sum() < DRIFT_RATIO_MAX * tolerance:
+                return sweep, error
+            delta[:] = exact  # rounding of large multipliers that are gone
     return max_iterations, error
 
 

@@ -30,6 +30,16 @@ def over_each_other(root, detection, surface, flying, run, *, one=None, two=None
 # -- who touches whom ------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
+def test_a_method_is_asked_only_for_models_that_are_near(root, detection, surface, flying, run):
+    """DiscreteIntersection raises for triangles, which these never come near."""
+    pipeline = detection(root, method="DiscreteIntersection")
+    flying(root, "one", surface)
+    flying(root, "two", surface, CORNERS + [0.0, 0.0, 50.0])
+    run(root, 2)
+    assert not pipeline.contacts
+
+
 @pytest.mark.parametrize(
     ("one", "two", "touch"),
     [

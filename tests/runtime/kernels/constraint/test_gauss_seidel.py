@@ -399,3 +399,16 @@ def test_conjugate_gradients_need_fewer_sweeps_of_a_chain():
         assert error < 1e-9
         assert np.minimum(lam, W @ lam + delta_free) == pytest.approx(0.0, abs=1e-6)
     assert sweeps[conjugate_gradient] < 0.3 * sweeps[gauss_seidel]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("kind", [BILATERAL, UNILATERAL])
+def test_rounding_of_large_multipliers_does_not_stay(kind):
+    """A start of 1e9 leaves 1e9 eps in deltas that only changes are added to; the sweeps end at
+    1e-12 all the same."""
+    W, delta_free = compliance(6, 1)
+    rows = [row_parameters(kind)] * 6
+    expected, _, _ = solve(W, delta_free, rows)
+    lam, _, error = solve(W, delta_free, rows, tolerance=1e-12, start=np.full(6, 1e9))
+    assert error < 1e-12
+    assert lam == pytest.approx(expected, abs=1e-11)
