@@ -41,7 +41,7 @@ result([inverse.look_ahead.value, names])
 def test_the_look_ahead_chooses_as_in_the_embedded_runtime(in_sofa, embedded):
     """Which candidate, and by how much; once, as it is followed for the whole horizon."""
     (text, names), _ = in_sofa(LOOKED)
-    assert len(names) == 1
+    assert len(names) == 1, text
     assert [text, names] == embedded(LOOKED)
 
 

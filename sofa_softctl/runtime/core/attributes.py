@@ -274,9 +274,11 @@ class _Restorer:
         content = held.content
         match held.kind:
             case "array":
-                if present.shape != content[0].shape or present.dtype != content[0].dtype:
-                    return content[0].copy()
-                np.copyto(present, content[0])
+                array = content[0]
+                is_alike = present.shape == array.shape and present.dtype == array.dtype
+                if not (is_alike and present.flags.writeable):
+                    return array.copy()
+                np.copyto(present, array)
             case "generator":
                 present.bit_generator.state = content[0]
             case "random":

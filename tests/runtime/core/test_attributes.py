@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import pickle
 import random
 from collections import deque
 
@@ -215,3 +216,16 @@ def test_controllers_of_a_real_sofa_have_state_though_their_class_lists_no_data(
     held = attributes.capture(controller)
     controller.level = 1.0
     assert attributes.changed_attributes(controller, held) == ["level"]
+
+
+@pytest.mark.quick
+def test_what_another_process_has_itself_is_not_sent_and_read_only_arrays_are_replaced():
+    """The look-ahead in SOFA sends attributes to a copy in the embedded runtime."""
+    controller = type("Wander", (), {"made_at": "scene.py:3"})()
+    controller.writers, controller.rate = {"effort": lambda values: values}, np.array([2.0, 3.0])
+    held = pickle.loads(pickle.dumps(attributes.capture(controller)))
+    writer, controller.rate = controller.writers["effort"], np.array([5.0, 5.0])
+    controller.rate.flags.writeable = False
+    attributes.put_back(controller, held)
+    assert controller.writers == {"effort": writer}
+    assert controller.rate.tolist() == [2.0, 3.0]
