@@ -155,8 +155,8 @@ def gather_mechanics(
     for k in range(n_a + n_e):
         r = rows[k]
         by_others = 0.0
-        for other in other_rows:
-            by_others += W[r, other] * lam[other]
+        for row in other_rows:
+            by_others += W[r, row] * lam[row]
         if k < n_a:
             delta_a[k] = delta_free[r] + by_others
             for j in range(n_a):

@@ -81,7 +81,7 @@ class PieceSolution(NamedTuple):
     border: np.ndarray
     """Type of that border: GAP, FORCE, SLIP or CONE; -1 = none, shape (n_c,) of int."""
     settled: bool
-    """Whether it is a local optimum; otherwise the maximum number of QPs was reached."""
+    """True for a local optimum, False if the maximum number of QPs was solved before."""
 
 
 @njit

@@ -63,7 +63,7 @@ class Proof(NamedTuple):
     best: PieceSolution
     """The best answer, or the initial one."""
     improved: bool
-    """Whether it is better than the initial one."""
+    """True if the objective of `best` is below that of the initial answer."""
     bound: float
     """No answer has a lower objective. inf: there is none."""
     complete: bool
