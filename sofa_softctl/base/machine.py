@@ -14,6 +14,8 @@ Result = TypeVar("Result")
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 """Environment variables by which a user limits threads; the first that is set counts."""
 _MEMORY = Path("/proc/meminfo")
+_computes_alone = False
+"""True in a child process that may use all cores."""
 
 
 def available_memory() -> int:
@@ -36,13 +38,21 @@ def core_count() -> int:
 def thread_count() -> int:
     """Return the number of threads that kernels may use: at most one a core.
 
-    The cores are those of this process. In a worker process it is 1, as the others use the cores.
+    The cores are those of this process. In a child process it is 1, as other children use the
+    cores, unless the child has called `use_all_cores`.
     """
     cores = core_count()
-    if parent_process() is not None:
+    if parent_process() is not None and not _computes_alone:
         return 1
     requests = [os.environ[name] for name in VARIABLES if os.environ.get(name, "").isdecimal()]
     return max(1, min(int(requests[0]), cores)) if requests else cores
+
+
+def use_all_cores() -> None:
+    """Allow threads in this child process, which computes while its parent waits."""
+    global _computes_alone
+    _computes_alone = True
+    thread_count.cache_clear()
 
 
 def run_in_threads(kernel: Callable[..., Result], arguments: Sequence[tuple]) -> list[Result]:

@@ -15,6 +15,18 @@ def test_there_are_at_most_as_many_threads_as_cores(monkeypatch, requested, core
     assert machine.thread_count.__wrapped__() == count
 
 
+def test_a_child_process_uses_one_thread_unless_it_computes_alone(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    for name in machine.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(machine, "parent_process", lambda: object())
+    monkeypatch.setattr(machine, "_computes_alone", False)
+    assert machine.thread_count.__wrapped__() == 1
+    machine.use_all_cores()
+    assert machine.thread_count.__wrapped__() == 2
+    machine.thread_count.cache_clear()
+
+
 def test_results_are_in_the_order_of_the_calls(monkeypatch):
     monkeypatch.setattr(machine, "thread_count", lambda: 2)
     meeting = threading.Barrier(2, timeout=10.0)  # both calls run at the same time

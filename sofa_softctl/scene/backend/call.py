@@ -14,6 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
+from sofa_softctl.base.machine import use_all_cores
 from sofa_softctl.base.processes import first_calls
 from sofa_softctl.errors import BackendError, SoftctlError
 from sofa_softctl.scene.backend.backend import CHOICES, find_backend, missing_sofa_message
@@ -142,6 +143,7 @@ def _main(connection: Connection, log: str, backend: str, task: bytes) -> None:
     with open(log, "wb", buffering=0) as file:  # what SOFA and scenes print must not mix in
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
+    use_all_cores()
     try:
         find_backend(backend)
         serve, arguments = pickle.loads(task)
