@@ -9,7 +9,7 @@ import numpy as np
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solution import InverseSolution
 from tests.support.mode_rows import law_errors
-from tests.support.statement import effort_limits, objective_of, state
+from tests.support.statement import effort_limits, state
 
 EXCEEDED = 1e-5
 """Excess of a limit that must be reported, relative to the free motion or so [-]."""
@@ -47,7 +47,7 @@ def check_answer(problem: InverseProblem, solution: InverseSolution) -> AnswerCh
         if not any(text.startswith(words) for text in solution.relaxed):
             unreported.append(f"{words} (exceeded by {excess[i] / length:.1e})")
     return AnswerCheck(
-        objective=objective_of(m, effort, force),
+        objective=m.objective(effort, force),
         law_error=float(law_errors(stated.statement, both / length).max()),
         violation=0.5 * float(excess @ excess),
         unreported=tuple(unreported),

@@ -53,7 +53,7 @@ class Stated:
         m = self.mechanics
         n_a, n_r = m.W_ac.shape
         effort, force = self.length * x[:n_a], self.length * x[n_a : n_a + n_r]
-        return effort * m.a_unit, force * m.c_unit, objective_of(m, effort, force)
+        return effort * m.a_unit, force * m.c_unit, m.objective(effort, force)
 
     def value(self, value: float) -> float:
         """A value of the statement's objective in the problem's units."""
@@ -63,16 +63,6 @@ class Stated:
         """Violation of the limits by x, in units of x."""
         st = self.statement
         return float((st.G @ x - st.h).max(initial=0.0))
-
-
-def objective_of(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
-    """Objective [displacement^2] of efforts and forces in units of energy."""
-    residual = m.B_a @ effort + m.B_c @ force + m.e_free
-    value = 0.5 * float(residual @ residual)
-    if m.energy is not None:
-        v = np.concatenate((effort, force))[: len(m.energy)]
-        value += 0.5 * float(v @ m.energy @ v)
-    return value
 
 
 def effort_limits(problem: InverseProblem) -> tuple[np.ndarray, np.ndarray]:
@@ -108,7 +98,7 @@ def soft_limits(m: Mechanics) -> Soft:
                 parts.append((f"{name} {kind} {i}", matrix[i], float(low[i]), float(high[i])))
     for k, entry in enumerate(m.contacts.sums):
         row = np.zeros(n_a + n_r)
-        normal = m.contacts.starts[entry.contacts]
+        normal = m.starts[entry.contacts]
         row[n_a + normal] = m.c_unit[normal]
         norm = math.sqrt(row @ row) or 1.0
         parts.append((f"sum {k}", row / norm, entry.minimum / norm, entry.maximum / norm))
@@ -135,12 +125,10 @@ def state(problem: InverseProblem, *, violation: bool = False) -> Stated:
     soft = soft_limits(m)
     k = len(soft.low) if violation else 0
     n = n_a + n_r + k
-    B = np.concatenate((m.B_a, m.B_c, np.zeros((problem.n_e, k))), axis=1)
-    H, g = B.T @ B, B.T @ m.e_free
-    if m.energy is not None:
-        H[: len(m.energy), : len(m.energy)] += m.energy
+    F = np.concatenate((m.F_u, m.F_c, np.zeros((len(m.f), k))), axis=1)
+    H, g = F.T @ F, F.T @ m.f
     strongest = float(H.diagonal().max()) or 1.0
-    zero = 0.5 * float(m.e_free @ m.e_free)
+    zero = m.free_objective
     length = max(m.size, math.sqrt(2.0 * zero / strongest))
     if violation:
         H, g, strongest, zero = np.zeros((n, n)), np.zeros(n), 1.0, 0.0
@@ -162,8 +150,8 @@ def state(problem: InverseProblem, *, violation: bool = False) -> Stated:
         G=G / norm[:, None],
         h=h / norm,
         mu=m.mu,
-        starts=np.array(contacts.starts),
-        rough=m.rough,
+        starts=m.starts,
+        rough=m.mu > 0.0,
         cone=not m.sticking,
         first=n_a,
     )

@@ -27,26 +27,4 @@ def law_error(mechanics: Mechanics, effort: np.ndarray, force: np.ndarray) -> np
     Source: the natural map of the complementarity problem, Facchinei and Pang 2003, section 1.5.
     """
     m = mechanics
-    delta = m.delta_c(effort, force)
-    error = distances(force, delta, m.mu, np.asarray(m.contacts.starts), m.sticking)
-    return error / m.size
-
-
-def cone_violation(mechanics: Mechanics, force: np.ndarray) -> float:
-    """Largest excess of |lam_t| over mu lam_n, relative to `Mechanics.size` [-].
-
-    Zero for sticking contacts, which have no cone.
-    """
-    m = mechanics
-    if m.sticking or not m.rough.any():
-        return 0.0
-    n = m.contacts.starts[m.rough]
-    excess = np.hypot(force[n + 1], force[n + 2]) - m.mu[m.rough] * force[n]
-    return max(0.0, float(excess.max())) / m.size
-
-
-def complementarity(mechanics: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
-    """Largest |lam_n delta_n|, relative to the square of `Mechanics.size` [-]."""
-    n = mechanics.contacts.starts
-    product = force[n] * mechanics.delta_c(effort, force)[n]
-    return float(np.abs(product).max()) / mechanics.size**2
+    return distances(force, m.delta_c(effort, force), m.mu, m.starts, m.sticking) / m.size

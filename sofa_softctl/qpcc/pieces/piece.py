@@ -10,10 +10,10 @@ import numpy as np
 
 from sofa_softctl.base.jit import njit
 from sofa_softctl.qp.problem import QP
-from sofa_softctl.qpcc.pieces import kernels
-from sofa_softctl.qpcc.pieces.kernels import Statement
+from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED, STICKING, Statement, assemble
 from sofa_softctl.qpcc.pieces.points import variables_at
 from sofa_softctl.qpcc.pieces.sequence import QPS_MAX_FINAL, PieceSolution, solve_piece
+from sofa_softctl.qpcc.pieces.small_algebra import times_vector
 from sofa_softctl.qpcc.problem.modes import Modes
 
 OBJECTIVE_TOLERANCE = 1e-6
@@ -109,47 +109,56 @@ def final_qp(s: Statement, answer: PieceSolution) -> FinalQP | None:
     residuals are relative to the free motion. Limits that the answer exceeds by rounding are
     widened to it; None if it exceeds them by more than the tolerance of the contact law.
     """
-    contacts, directions = [], []
-    for c in np.flatnonzero((answer.modes.kind == kernels.STICKING) & (s.mu > 0.0)):
-        n = s.starts[c]
-        size = math.hypot(*answer.force[n + 1 : n + 3])
-        if not s.sticking and size > 0.0:
-            contacts.append(c)
-            directions.append(answer.force[n + 1 : n + 3] / size)
-    possible, piece = kernels.assemble(
-        s,
-        answer.modes.kind,
-        answer.modes.direction,
-        answer.modes.balance,
-        np.array(contacts, dtype=np.int64),
-        np.array(directions).reshape(-1, 2),
+    is_answer, *qp, scale, X, x = _final_qp(s, answer)
+    return FinalQP(QP(*qp), scale, X, x) if is_answer else None
+
+
+@njit
+def _final_qp(s: Statement, answer: PieceSolution) -> tuple:
+    """Return whether it is an answer; H, g, A, lower and upper of its QP; scale, X and x."""
+    modes, force, n = answer.modes, answer.force, len(s.lower)
+    contacts, directions, k = np.empty_like(s.starts), np.empty((len(s.starts), 2)), 0
+    for c in range(len(s.starts)):
+        if modes.kind[c] == STICKING and s.mu[c] > 0.0 and not s.sticking:
+            r = s.starts[c]
+            length = np.hypot(force[r + 1], force[r + 2])
+            if length > 0.0:
+                contacts[k], directions[k] = c, force[r + 1 : r + 3] / length
+                k += 1
+    is_answer, piece = assemble(
+        s, modes.kind, modes.direction, modes.balance, contacts[:k], directions[:k]
     )
-    if not possible:
-        return None
-    rows, n = piece.rows, len(s.lower)
-    H, g = piece.H.copy(), piece.g.copy()
-    H[n:], H[:, n:], g[n:] = 0.0, 0.0, 0.0  # internal forces move nothing, up to rounding
-    curvature = H.diagonal()
-    strongest = curvature.max(initial=0.0) or 1.0
-    d = 1.0 / np.sqrt(np.where(curvature > 1e-12 * strongest, curvature, strongest))
-    v = variables_at(piece.X, answer.effort, answer.force)
-    unlimited = np.full(len(d) - n, np.inf)
-    low = np.concatenate((s.lower, -unlimited, rows.low))
-    high = np.concatenate((s.upper, unlimited, rows.high))
-    value = np.concatenate((v, rows.G @ v))
-    if np.maximum(low - value, value - high).max() > kernels.LAW_ACCEPTED * s.size:
-        return None  # not an answer
-    A = rows.G * d
-    norm = np.sqrt((A * A).sum(axis=1))
-    nonzero = norm > 1e-12 * norm.max(initial=0.0)  # the other rows are rounding
-    unit, is_kept = np.concatenate((d, norm)), np.concatenate((np.full(len(d), True), nonzero))
-    low, high, value = (
-        low[is_kept] / unit[is_kept],
-        high[is_kept] / unit[is_kept],
-        value[is_kept] / unit[is_kept],
-    )
-    lower, upper = np.minimum(low, value), np.maximum(high, value)  # within rounding: consistent
-    A = A[nonzero] / norm[nonzero, None]
-    size = max(math.sqrt(2.0 * piece.constant), float(lower.max()), -float(upper.min())) or 1.0
-    qp = QP(d[:, None] * H * d, d * g / size, A, lower / size, upper / size)
-    return FinalQP(qp, d * size, piece.X, piece.x)
+    rows, n_v, m = piece.rows, len(piece.g), len(piece.rows.low)
+    H, g, strongest, d = np.zeros((n_v, n_v)), np.zeros(n_v), 0.0, np.empty(n_v)
+    H[:n, :n], g[:n] = piece.H[:n, :n], piece.g[:n]  # internal forces move nothing, up to rounding
+    for i in range(n):
+        strongest = max(strongest, H[i, i])
+    strongest = strongest if strongest > 0.0 else 1.0
+    for i in range(n_v):
+        d[i] = 1.0 / np.sqrt(H[i, i] if H[i, i] > 1e-12 * strongest else strongest)
+    v, A = variables_at(piece.X, answer.effort, force), rows.G * d
+    low, high = np.full(n_v + m, -np.inf), np.full(n_v + m, np.inf)
+    low[:n], high[:n], low[n_v:], high[n_v:] = s.lower, s.upper, rows.low, rows.high
+    value, norm, largest = np.concatenate((v, times_vector(rows.G, v))), np.empty(m), 0.0
+    for i in range(m):
+        norm[i] = np.sqrt((A[i] * A[i]).sum())
+        largest = max(largest, norm[i])
+    size, kept = np.sqrt(2.0 * piece.constant), 0
+    for i in range(n_v + m):
+        if max(low[i] - value[i], value[i] - high[i]) > LAW_ACCEPTED * s.size:
+            is_answer = False
+        unit = d[i] if i < n_v else norm[i - n_v]
+        if i >= n_v and not unit > 1e-12 * largest:
+            continue  # rounding
+        if i >= n_v:
+            A[kept - n_v] = A[i - n_v] / unit
+        low[kept] = min(low[i], value[i]) / unit  # within rounding: consistent
+        high[kept] = max(high[i], value[i]) / unit
+        size = max(size, low[kept], -high[kept])
+        kept += 1
+    size = size if size > 0.0 else 1.0
+    for i in range(n):
+        for j in range(n):
+            H[i, j] = d[i] * H[i, j] * d[j]
+    qp = H, d * g / size, A[: kept - n_v], low[:kept] / size, high[:kept] / size
+    return is_answer, *qp, d * size, piece.X, piece.x

@@ -6,33 +6,38 @@ other, the least excess of the soft ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sofa_softctl.qpcc.pieces.kernels import Statement
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics
-from sofa_softctl.qpcc.problem.limits import Limit, effort_box
+from sofa_softctl.qpcc.pieces.mechanics_kernels import limit_rows
+from sofa_softctl.qpcc.problem.kernels import limit_ranges
+from sofa_softctl.qpcc.problem.limits import Limit, effort_box, limits_of
 
 ANCHOR = 1e-10
 """Regularisation of efforts that neither tracking nor energy determines, relative to the scaled
 Hessian's diagonal."""
 EXCESS_ANCHOR = 1e-6
 """The same for the least excess, which leaves most efforts free."""
-EFFECT_RATIO_MIN = 1e-12
-"""A column of effectors below this fraction of the strongest one is rounding."""
 
 
 class ProblemLimits(NamedTuple):
     """The limits of a problem."""
 
-    limits: Sequence[Limit]
-    """Limits of the actuators, in units of the scene."""
+    ranges: np.ndarray
+    """Ranges of effort and displacement, as `kernels.limit_ranges`, shape (4, n_a)."""
     sum_minimum: np.ndarray
     """Least sums of normal forces [effort], one for each of `Contacts.sums`."""
     sum_maximum: np.ndarray
     """Greatest sums of normal forces [effort]."""
+
+    @classmethod
+    def of(cls, m: Mechanics) -> ProblemLimits:
+        """All limits of the problem."""
+        minimum, maximum = (np.array([s[k] for s in m.contacts.sums], float) for k in (2, 3))
+        return cls(limit_ranges(m.problem.arrays[-1]), minimum, maximum)
 
 
 class _Rows(NamedTuple):
@@ -47,23 +52,13 @@ class _Rows(NamedTuple):
 def tracking_statement(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
     """Best tracking within all limits; None if limits of the efforts contradict each other."""
     m = mechanics
-    n_a = len(m.a_unit)
-    lower, upper = (end / m.a_unit for end in effort_box(m.problem))
-    low, high = np.full(n_a, -np.inf), np.full(n_a, np.inf)
-    for limit in limits.limits:
-        if limit.quantity == "effort":
-            lower = np.fmax(lower, limit.lower / m.a_unit)  # fmax ignores NaN
-            upper = np.fmin(upper, limit.upper / m.a_unit)
-        else:
-            low, high = np.fmax(low, limit.lower), np.fmin(high, limit.upper)
-    rows = _join_rows(_displacements(m, low, high), _sums(m, limits))
-    if (lower > upper).any() or (rows.low > rows.high).any():
+    sums = _sums(m, limits)
+    is_possible, lower, upper, *rows = limit_rows(
+        limits.ranges, *sums[1:], m.a_unit, m.W_aa, m.W_ac, m.problem.arrays[3]
+    )
+    if not is_possible:
         return None
-    energy = _energy_rows(m)
-    F_u = np.concatenate((_without_rounding(m.B_a, m.B_a), energy[:, :n_a]))
-    F_c = np.concatenate((m.B_c, energy[:, n_a:]))
-    f = np.concatenate((m.e_free, np.zeros(len(energy))))
-    return _statement(m, F_u, F_c, f, lower, upper, rows, m.W_ac, ANCHOR)
+    return _statement(m, m.F_u, m.F_c, m.f, lower, upper, _Rows(*rows), m.W_ac, ANCHOR)
 
 
 def excess_statement(mechanics: Mechanics, limits: ProblemLimits) -> Statement | None:
@@ -75,7 +70,7 @@ def excess_statement(mechanics: Mechanics, limits: ProblemLimits) -> Statement |
     m = mechanics
     n_a, n_r = m.W_ac.shape
     parts = [_displacements(m, limit.lower, limit.upper) if limit.quantity == "displacement"
-             else _efforts(m, limit) for limit in limits.limits if not limit.is_hard]  # fmt: skip
+             else _efforts(m, limit) for limit in limits_of(m.problem) if not limit.is_hard]  # fmt: skip
     soft = _join_rows(*parts, _sums(m, limits))
     k = len(soft.low)
     if not k:
@@ -106,49 +101,25 @@ def _statement(
     C: np.ndarray,
     anchor: float,
 ) -> Statement:
-    def writable(array: np.ndarray) -> np.ndarray:
-        """Writable and contiguous, as the kernels require."""
-        return np.array(array, dtype=float, order="C")
-
     return Statement(
-        F_u=writable(F_u),
-        F_c=writable(F_c),
-        f=writable(f),
-        lower=writable(lower),
-        upper=writable(upper),
-        A_u=writable(rows.A_u),
-        A_c=writable(rows.A_c),
-        low=writable(rows.low),
-        high=writable(rows.high),
-        W=writable(m.W_cc),
-        C=writable(C),
-        d=writable(m.c_free),
-        mu=writable(m.mu),
-        starts=np.array(m.contacts.starts, dtype=np.int64),
+        F_u=F_u,
+        F_c=F_c,
+        f=f,
+        lower=lower,
+        upper=upper,
+        A_u=rows.A_u,
+        A_c=rows.A_c,
+        low=rows.low,
+        high=rows.high,
+        W=m.W_cc,
+        C=C,
+        d=m.c_free,
+        mu=m.mu,
+        starts=m.starts,
         sticking=m.sticking,
-        size=float(m.size),
+        size=m.size,
         anchor=anchor,
     )
-
-
-def _without_rounding(B: np.ndarray, strongest: np.ndarray) -> np.ndarray:
-    """B with columns that are rounding set to zero."""
-    effect = (B * B).sum(axis=0)
-    return np.where(
-        effect > EFFECT_RATIO_MIN**2 * (strongest**2).sum(axis=0).max(initial=0.0), B, 0.0
-    )
-
-
-def _energy_rows(m: Mechanics) -> np.ndarray:
-    """Rows G with G^T G = the energy term's Hessian over efforts and forces, (k, n_a + n_r)."""
-    n_a, n_r = m.W_ac.shape
-    if m.energy is None:
-        return np.empty((0, n_a + n_r))
-    values, vectors = np.linalg.eigh(m.energy)
-    is_kept = values > 1e-14 * values[-1]
-    rows = np.zeros((int(is_kept.sum()), n_a + n_r))
-    rows[:, : len(m.energy)] = (vectors[:, is_kept] * np.sqrt(values[is_kept])).T
-    return rows
 
 
 def _displacements(m: Mechanics, low: np.ndarray, high: np.ndarray) -> _Rows:
@@ -176,7 +147,7 @@ def _sums(m: Mechanics, limits: ProblemLimits) -> _Rows:
     sums = m.contacts.sums
     A_c = np.zeros((len(sums), len(m.c_unit)))
     for k, bound in enumerate(sums):
-        normal = m.contacts.starts[bound.contacts]
+        normal = m.starts[bound.contacts]
         A_c[k, normal] = m.c_unit[normal]
     norm = np.sqrt((A_c * A_c).sum(axis=1))
     norm[norm == 0.0] = 1.0

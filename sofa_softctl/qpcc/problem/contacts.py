@@ -135,7 +135,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 
 def _array(value: Any) -> np.ndarray:
-    return _frozen(np.array(value, dtype=float))
+    return _frozen(np.array(value, dtype=float, order="C"))
 
 
 def _check_rows(name: str, array: np.ndarray, n_c: int, n_r: int) -> None:

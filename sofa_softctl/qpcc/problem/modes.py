@@ -53,9 +53,9 @@ class Modes(NamedTuple):
     def of(cls, kind: np.ndarray) -> Modes:
         """Modes without sliding contacts."""
         n_c = len(kind)
-        kinds = np.array(kind, dtype=np.int64)
-        direction, balance = np.tile([1.0, 0.0], (n_c, 1)), np.tile([0.5, 0.5], (n_c, 1))
-        return cls(kinds, direction, balance, np.zeros((n_c, 2)))
+        direction, balance = np.zeros((n_c, 2)), np.full((n_c, 2), 0.5)
+        direction[:, 0] = 1.0
+        return cls(np.array(kind, dtype=np.int64), direction, balance, np.zeros((n_c, 2)))
 
     def with_kind(self, contact: int, kind: int) -> Modes:
         """These modes with one contact changed."""
@@ -146,8 +146,14 @@ class ContactWarm(NamedTuple):
 
     effort: np.ndarray
     """Efforts [effort], shape (n_a,)."""
-    contacts: dict
-    """Identity -> kind, direction and balance (see `Modes`), force of the rows [effort]."""
+    contacts: dict[Hashable, int]
+    """Number of each contact by its identity."""
+    modes: Modes
+    """Modes of the contacts."""
+    force: np.ndarray
+    """Forces of their rows [effort], shape (n_r,)."""
+    widths: np.ndarray
+    """Number of rows of each contact, shape (n_c,)."""
     objective: float
     """Objective of the answer [displacement^2]."""
     usual: float = math.inf

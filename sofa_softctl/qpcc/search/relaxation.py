@@ -16,12 +16,11 @@ from sofa_softctl.qpcc.search.relaxation_kernels import (
     Convex,
     Relaxations,
     RelaxationSolution,
+    create_relaxations,
     relaxed_objective,
     solve_relaxation,
 )
 
-ANCHOR = 1e-6
-"""Regularisation of variables that the objective leaves free, relative to the scaled diagonal."""
 _NO_SECTORS = np.empty(0, dtype=np.int64)
 
 
@@ -34,33 +33,9 @@ class Relaxation:
     """
 
     def __init__(self, statement: Statement, before: np.ndarray) -> None:
-        s = statement._replace(anchor=ANCHOR)
-        n_r = len(s.d)
-        curvature = (np.concatenate((s.F_u, s.F_c), axis=1) ** 2).sum(axis=0)
-        strongest = curvature.max(initial=0.0) or 1.0
-        scale = 1.0 / np.sqrt(np.maximum(curvature, 1e-6 * strongest))
-        size = max(math.sqrt((s.f @ s.f) / strongest), s.size) * math.sqrt(strongest)
-        rows = np.concatenate(
-            (np.concatenate((s.C.T, s.W), axis=1), np.concatenate((s.A_u, s.A_c), axis=1))
-        )
-        rows = rows * scale
-        norm = np.sqrt((rows * rows).sum(axis=1))
-        norm[norm <= 1e-12 * norm.max(initial=0.0)] = norm.max(initial=0.0) or 1.0
-        most = len(scale) + len(rows)
-        self.shared = Relaxations(
-            s,
-            scale,
-            float(size),
-            np.concatenate((before, np.zeros(n_r))) / (scale * size),
-            norm,
-            rows / norm[:, None],
-            np.full(most, -np.inf),
-            np.full(most, np.inf),
-            np.zeros(len(rows)),
-            np.array([len(rows), 0, 0]),
-        )
+        room = PLANES_MAX * len(statement.starts)
+        self.shared: Relaxations = create_relaxations(statement, before, room)
         self._objectives: dict[bytes, Convex | None] = {}
-        self.reserve(0)
 
     @property
     def count(self) -> int:

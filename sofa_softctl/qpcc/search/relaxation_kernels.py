@@ -20,6 +20,8 @@ from sofa_softctl.qp.active_set import (
 from sofa_softctl.qpcc.pieces.kernels import INACTIVE, OPEN, STICKING, Statement
 from sofa_softctl.qpcc.pieces.small_algebra import times_vector
 
+ANCHOR = 1e-6
+"""Regularisation of variables that the objective leaves free, relative to the scaled diagonal."""
 PLANES_MAX = 24
 """Maximum number of cone planes a contact. Fewer make bounds lower, not wrong."""
 PLANE_ROUNDS_MAX = 8
@@ -71,6 +73,48 @@ class Convex(NamedTuple):
     """Regularisation of free variables, relative to the scaled Hessian's diagonal."""
     optimum: ActiveSet
     """Unconstrained optimum in the scaled variables v / (scale * size)."""
+
+
+@njit
+def create_relaxations(s: Statement, before: np.ndarray, room: int) -> Relaxations:
+    """Relaxations of a statement, none of which is solved.
+
+    Args:
+        s: The problem.
+        before: Efforts about which free ones are regularised, shape (n,).
+        room: Number of further rows there is room for.
+    """
+    (n, n_r), m = s.C.shape, len(s.low)
+    n_z, k = n + n_r, n_r + m
+    scale, strongest, square = np.zeros(n_z), 0.0, 0.0
+    for i in range(len(s.f)):
+        square += s.f[i] * s.f[i]
+        for j in range(n_z):
+            scale[j] += (s.F_u[i, j] if j < n else s.F_c[i, j - n]) ** 2
+    for j in range(n_z):
+        strongest = max(strongest, scale[j])
+    strongest = strongest if strongest > 0.0 else 1.0
+    for j in range(n_z):
+        scale[j] = 1.0 / np.sqrt(max(scale[j], 1e-6 * strongest))
+    size = max(np.sqrt(square / strongest), s.size) * np.sqrt(strongest)
+    center, G = np.zeros(n_z), np.zeros((k + room, n_z))
+    center[:n] = before / (scale[:n] * size)
+    G[:n_r, :n], G[:n_r, n:], G[n_r:k, :n], G[n_r:k, n:] = s.C.T, s.W, s.A_u, s.A_c
+    norm, largest = np.zeros(k), 0.0
+    for i in range(k):
+        for j in range(n_z):
+            G[i, j] *= scale[j]
+            norm[i] += G[i, j] * G[i, j]
+        norm[i] = np.sqrt(norm[i])
+        largest = max(largest, norm[i])
+    for i in range(k):
+        if norm[i] <= 1e-12 * largest:
+            norm[i] = largest if largest > 0.0 else 1.0
+        for j in range(n_z):
+            G[i, j] /= norm[i]
+    low, high = np.full(n_z + len(G), -np.inf), np.full(n_z + len(G), np.inf)
+    counts = np.array([k, 0, 0])
+    return Relaxations(s, scale, size, center, norm, G, low, high, np.zeros(len(G)), counts)
 
 
 @njit
@@ -133,7 +177,7 @@ def relaxed_objective(r: Relaxations, open_: np.ndarray) -> tuple[bool, Convex]:
     else:
         weight = 0.0
         if not _convex_with(H, M, weight, anchor, scale, L):
-            anchor = s.anchor  # variables that neither objective nor contacts determine
+            anchor = ANCHOR  # variables that neither objective nor contacts determine
     convex = _convex_with(H, M, weight, anchor, scale, L)
     gradient = np.empty(n_z)  # over the scaled variables
     for a in range(n_z):

@@ -9,14 +9,14 @@ from time import perf_counter
 import numpy as np
 
 from sofa_softctl.qp.verified import VerifiedResult
-from sofa_softctl.qpcc.pieces.contact_law import complementarity, cone_violation, law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, build_mechanics, contact_forces, modes_at
+from sofa_softctl.qpcc.pieces.mechanics_kernels import residuals_of
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits
 from sofa_softctl.qpcc.problem.contacts import Contacts
 from sofa_softctl.qpcc.problem.kernels import MARGIN_FACTOR, reached_ends
 from sofa_softctl.qpcc.problem.limits import active_limits, effort_box, exceeded_limits, limits_of
-from sofa_softctl.qpcc.problem.modes import ContactWarm, Modes, SearchOptions
+from sofa_softctl.qpcc.problem.modes import ContactWarm, SearchOptions
 from sofa_softctl.qpcc.problem.problem import InverseProblem
 from sofa_softctl.qpcc.solve.solution import InverseSolution, status_of
 from sofa_softctl.qpcc.solve.step import Step, VerifiedPiece, normal_sums
@@ -57,10 +57,10 @@ def solve_qpcc(
         warm, effort_before = None, problem.effort_previous
     effort_before = np.clip(effort_before, *effort_box(problem))
     mechanics = build_mechanics(problem, contacts, effort_before)
-    minimum, maximum = (np.array([s[k] for s in contacts.sums]) for k in (2, 3))
-    limits = ProblemLimits(limits_of(problem), minimum, maximum)
     middle = perf_counter()
-    step = Step(mechanics, limits, search, warm, effort_before / mechanics.a_unit, ask)
+    step = Step(
+        mechanics, ProblemLimits.of(mechanics), search, warm, effort_before / mechanics.a_unit, ask
+    )
     step.is_alone = is_alone
     step.deadline = middle + search.budget
     verified = step.answer()
@@ -85,18 +85,17 @@ def _solution(
         force, _ = contact_forces(m, effort, None if step.past is None else step.past.force)
         modes, qp_solver, scale = modes_at(m, effort, force), "", 1.0
         residual = step.answers[-1].residual if step.answers else np.inf
-    law = float(law_error(m, effort, force).max())
+    delta = m.delta_c(effort, force)
+    law, complementarity, cone_violation = residuals_of(force, delta, *m.law)
     displacement = (m.W_aa @ effort + m.W_ac @ force) / m.a_unit + p.delta_a_free
     error = p.W_ea @ (effort * m.a_unit) + m.contacts.W_ec @ (force * m.c_unit) + p.delta_e_free
-    gap = m.delta_c(effort, force) / m.c_unit
     values = {"effort": effort * m.a_unit, "displacement": displacement}
     relaxed: tuple[str, ...] = ()
     if answered is None or step.excess is not None:
         margin = REPORTED_EXCESS_MIN * m.size
-        relaxed = exceeded_limits(p.names, step.limits.limits, values, _margins(m, margin))
+        relaxed = exceeded_limits(p.names, limits_of(p), values, _margins(m, margin))
         relaxed += _exceeded_sums(step, force, margin)
-    objective = 0.5 * float(np.square(p.effector_weight * error).sum())
-    objective += _energy(m, effort, force)
+    objective = m.objective(effort, force)
     margin = min(MARGIN_FACTOR * tolerance * scale, REPORTED_EXCESS_MIN * m.size)
     reached = reached_ends(p.arrays[-1], *values.values(), *_margins(m, margin).values())
     past = 0 if step.warm is None else step.warm.idle
@@ -117,7 +116,10 @@ def _solution(
         message=" ".join(_notes(step, answered, law)),
         warm=ContactWarm(
             effort * m.a_unit,
-            _contact_states(m, modes, force * m.c_unit),
+            {identity: number for number, identity in enumerate(m.contacts.identity)},
+            modes,
+            force * m.c_unit,
+            np.where(m.mu > 0.0, 3, 1),
             objective,
             step.usual(objective),
             idle,
@@ -127,10 +129,10 @@ def _solution(
             step.open_excess,
         ),
         contact_force=_frozen(force * m.c_unit),
-        contact_gap=_frozen(gap),
+        contact_gap=_frozen(delta / m.c_unit),
         modes=modes.labels(m.contacts.friction),
-        complementarity=complementarity(m, effort, force),
-        cone_violation=cone_violation(m, force),
+        complementarity=complementarity,
+        cone_violation=cone_violation,
         law_error=law,
         bound=_bound(step, answered, objective),
         gap=_gap(step, answered, objective),
@@ -144,14 +146,6 @@ def _solution(
 def _margins(m: Mechanics, margin: float) -> dict[str, np.ndarray]:
     """Margin of each actuator's effort and displacement, from one in units of energy."""
     return {"effort": margin * m.a_unit, "displacement": margin / m.a_unit}
-
-
-def _energy(m: Mechanics, effort: np.ndarray, force: np.ndarray) -> float:
-    """Return the energy term of the objective [displacement^2]."""
-    if m.energy is None:
-        return 0.0
-    z = effort if len(m.energy) == len(effort) else np.concatenate((effort, force))
-    return 0.5 * float(z @ m.energy @ z)
 
 
 def _notes(step: Step, answered: VerifiedPiece | None, law: float) -> dict[str, None]:
@@ -210,7 +204,7 @@ def _gap(step: Step, answered: VerifiedPiece | None, objective: float) -> float:
     if bound == -math.inf:
         return math.inf
     difference = objective - bound
-    scale = max(objective, 0.5e-8 * float(m.e_free @ m.e_free))
+    scale = max(objective, 1e-8 * m.free_objective)
     return (
         0.0 if difference <= 1e-7 * scale else difference / max(scale, 1e-300)
     )  # 1e-7: tolerance of the QPs
@@ -233,7 +227,7 @@ def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, .
     texts = []
     value = normal_sums(m, force)
     for k, bound in enumerate(m.contacts.sums):
-        slack = margin * float(m.c_unit[m.contacts.starts[bound.contacts]].max(initial=0.0))
+        slack = margin * float(m.c_unit[m.starts[bound.contacts]].max(initial=0.0))
         if value[k] < bound.minimum - slack:
             texts.append(
                 f"{bound.name}: normal force {bound.minimum - value[k]:.3g} below its minimum"
@@ -243,10 +237,3 @@ def _exceeded_sums(step: Step, force: np.ndarray, margin: float) -> tuple[str, .
                 f"{bound.name}: normal force {value[k] - bound.maximum:.3g} above its maximum"
             )
     return tuple(texts)
-
-
-def _contact_states(m: Mechanics, modes: Modes, force: np.ndarray) -> dict:
-    """Mode and force [effort] of each contact by its identity, see `ContactWarm.contacts`."""
-    parts = np.split(force, m.contacts.starts[1:])
-    states = zip(modes.kind, modes.direction, modes.balance, parts, strict=True)
-    return dict(zip(m.contacts.identity, states, strict=True))

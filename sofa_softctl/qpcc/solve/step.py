@@ -23,10 +23,11 @@ from sofa_softctl.qp.verified import VerifiedResult
 from sofa_softctl.qpcc.pieces.contact_law import law_error
 from sofa_softctl.qpcc.pieces.kernels import LAW_ACCEPTED, Statement
 from sofa_softctl.qpcc.pieces.mechanics import Mechanics, contact_forces, modes_at
+from sofa_softctl.qpcc.pieces.mechanics_kernels import recall_contacts
 from sofa_softctl.qpcc.pieces.piece import Pieces, final_qp
 from sofa_softctl.qpcc.pieces.sequence import PieceSolution
 from sofa_softctl.qpcc.pieces.statement import ProblemLimits, excess_statement, tracking_statement
-from sofa_softctl.qpcc.problem.limits import Limit
+from sofa_softctl.qpcc.problem.limits import intersect, limits_of
 from sofa_softctl.qpcc.problem.modes import (
     INACTIVE,
     STICKING,
@@ -111,6 +112,7 @@ class Step:
     """Starts, computed at first use."""
 
     def __post_init__(self) -> None:
+        self.statement = tracking_statement(self.mechanics, self.limits)
         self.pause = 0 if self.warm is None else max(0, self.warm.pause - 1)
         self.past = None if self.warm is None else _last_contacts(self.mechanics, self.warm)
         expected = math.inf if self.warm is None else OBJECTIVE_RISE_MAX * self.warm.objective
@@ -131,7 +133,7 @@ class Step:
 
     def answer(self) -> VerifiedPiece | None:
         """Return the best tracking within the limits, or else with the least excess of them."""
-        statement = tracking_statement(self.mechanics, self.limits)
+        statement = self.statement
         if statement is not None:
             self.search_result = self._search_modes(statement)
             verified = self._verify(statement, self.search_result)
@@ -170,7 +172,7 @@ class Step:
         verified = self._verify(statement, self.search_result)
         if verified is None:
             self.search_result = ModeSearchResult(
-                _as_tracking(statement, excess.answer), False, excess.strategy
+                self._as_tracking(excess.answer), False, excess.strategy
             )
             verified = self._verify(statement, self.search_result)
         return verified
@@ -184,8 +186,7 @@ class Step:
     @property
     def _near_goal(self) -> float:
         """Objective below which the goal is near [displacement^2]."""
-        e_free = self.mechanics.e_free
-        return NEAR_GOAL_OBJECTIVE * 0.5 * float(e_free @ e_free)
+        return NEAR_GOAL_OBJECTIVE * self.mechanics.free_objective
 
     @property
     def _size(self) -> float:
@@ -270,12 +271,10 @@ class Step:
         )
         if change > max(EFFORT_CHANGE_TOLERANCE * effort_size, EFFORT_CHANGE_FLOOR * m.size):
             return False
-        force, _ = contact_forces(m, self.before, force, sweeps=START_SWEEPS)
-        statement = tracking_statement(m, self.limits)
-        if statement is None:
+        if self.statement is None:
             return False
-        residual = statement.F_u @ self.before + statement.F_c @ force + statement.f
-        return bool(objective >= NO_MOTION_RATIO_MIN * 0.5 * float(residual @ residual))
+        force, _ = contact_forces(m, self.before, force, sweeps=START_SWEEPS)
+        return objective >= NO_MOTION_RATIO_MIN * m.objective(self.before, force)
 
     def _starts(self) -> Iterator[PivotStart]:
         if self.starts is None:
@@ -292,11 +291,17 @@ class Step:
         force, _ = contact_forces(m, self.before)
         modes = modes_at(m, self.before, force)
         yield PivotStart(modes, force, obeyed=True)
-        n = m.contacts.starts
+        n = m.starts
         distance = np.maximum(force[n], np.abs(m.delta_c(self.before, force)[n]))
         for i in np.argsort(np.round(distance / m.size, 6), kind="stable"):
             new_kind = STICKING if modes.kind[i] == INACTIVE else INACTIVE
             yield PivotStart(modes.with_kind(i, new_kind), force)
+
+    def _as_tracking(self, solution: PieceSolution) -> PieceSolution:
+        """Return a solution within the limits, with its tracking objective."""
+        effort = solution.effort[: len(self.before)]
+        objective = self.mechanics.objective(effort, solution.force)
+        return solution._replace(effort=effort, objective=objective)
 
     def _verify(self, statement: Statement, result: ModeSearchResult) -> VerifiedPiece | None:
         """Return the solution verified by a QP solver: the optimum of its piece."""
@@ -321,13 +326,6 @@ class Step:
             )  # as good, and nearer to the law or of less energy
         scale = float(np.abs(final.scale).max())
         return VerifiedPiece(answer.modes, effort, force, checked, scale)
-
-
-def _as_tracking(within: Statement, solution: PieceSolution) -> PieceSolution:
-    """Return a solution within the limits, with its tracking objective."""
-    effort = solution.effort[: len(within.lower)]
-    residual = within.F_u @ effort + within.F_c @ solution.force + within.f
-    return solution._replace(effort=effort, objective=0.5 * float(residual @ residual))
 
 
 def _never(answer: PieceSolution) -> bool:
@@ -360,19 +358,9 @@ def _starts(m: Mechanics, before: np.ndarray, past: LastContacts | None) -> Iter
 
 def _last_contacts(m: Mechanics, warm: ContactWarm) -> LastContacts:
     """Return the contacts' state in the last step, by their identity."""
-    c = m.contacts
-    modes = Modes.of(np.zeros(c.n_c, dtype=int))
-    force = np.zeros(c.n_r)
-    is_known, is_complete = False, True
-    for i, identity in enumerate(c.identity):
-        past = warm.contacts.get(identity)
-        rows = slice(c.starts[i], c.starts[i] + (3 if m.rough[i] else 1))
-        if past is None or len(past[3]) != rows.stop - rows.start:
-            is_complete = False
-            continue
-        is_known = True
-        modes.kind[i], modes.direction[i], modes.balance[i], force[rows] = past
-    return LastContacts(modes, force / m.c_unit, is_known, is_complete)
+    number = np.array([warm.contacts.get(identity, -1) for identity in m.contacts.identity])
+    past = number, warm.modes, warm.force, warm.widths
+    return LastContacts(*recall_contacts(*past, m.c_unit, m.mu))
 
 
 def _relax_limits(m: Mechanics, limits: ProblemLimits, solution: PieceSolution) -> ProblemLimits:
@@ -383,18 +371,17 @@ def _relax_limits(m: Mechanics, limits: ProblemLimits, solution: PieceSolution) 
     slack = LIMIT_SLACK * max(m.size, math.sqrt(2.0 * solution.objective))
     values = {"effort": effort * m.a_unit, "displacement": displacement}
     slacks = {"effort": slack * m.a_unit, "displacement": slack / m.a_unit}
-    relaxed: list[Limit] = []
-    for limit in limits.limits:
+    relaxed = limits_of(m.problem)
+    for k, limit in enumerate(relaxed):
         if not limit.is_hard:
             value, margin = values[limit.quantity], slacks[limit.quantity]
-            limit = limit._replace(
+            relaxed[k] = limit._replace(
                 lower=np.minimum(limit.lower, value - margin),  # NaN stays NaN: no limit
                 upper=np.maximum(limit.upper, value + margin),
             )
-        relaxed.append(limit)
     total, least_unit = normal_sums(m, force), slack * float(m.c_unit.max())
     return ProblemLimits(
-        relaxed,
+        intersect(m.problem, relaxed),
         np.minimum(limits.sum_minimum, total - least_unit),
         np.maximum(limits.sum_maximum, total + least_unit),
     )
@@ -402,5 +389,5 @@ def _relax_limits(m: Mechanics, limits: ProblemLimits, solution: PieceSolution) 
 
 def normal_sums(m: Mechanics, force: np.ndarray) -> np.ndarray:
     """Return the bounded sums of normal forces [effort], one for each of `Contacts.sums`."""
-    normal = (force * m.c_unit)[m.contacts.starts]
+    normal = (force * m.c_unit)[m.starts]
     return np.array([normal[bound.contacts].sum() for bound in m.contacts.sums])

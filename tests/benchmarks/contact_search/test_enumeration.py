@@ -25,7 +25,7 @@ from tests.support.mode_rows import (
     turning,
 )
 from tests.support.random_contact_problems import random_contact_problem, random_problem
-from tests.support.statement import objective_of, soft_limits, state
+from tests.support.statement import soft_limits, state
 
 
 def excess(m, effort, force):
@@ -48,7 +48,7 @@ def test_problems_solved_by_hand_have_their_answers(known):
     assert best.complete
     assert best.feasible == (known.status is Status.SOLVED)
     if best.feasible:
-        assert best.objective == pytest.approx(objective_of(m, effort, force), rel=1e-6, abs=1e-8)
+        assert best.objective == pytest.approx(m.objective(effort, force), rel=1e-6, abs=1e-8)
     assert best.violation == pytest.approx(excess(m, effort, force), rel=1e-6, abs=1e-12)
 
 
@@ -63,7 +63,7 @@ def value_at(problem, effort):
     force, error = contact_forces(m, effort)
     if error > 1e-7:
         return 1e6
-    return objective_of(m, effort, force) + 1e3 * np.sqrt(excess(m, effort, force))
+    return m.objective(effort, force) + 1e3 * np.sqrt(excess(m, effort, force))
 
 
 @pytest.mark.study(keep=2)
@@ -96,7 +96,7 @@ def test_answers_obey_the_contact_law_and_all_limits(k):
     size = state(problem).length
     assert law_error(m, effort, force).max() * m.size < 3e-8 * size
     assert excess(m, effort, force) == pytest.approx(best.violation, abs=1e-9 * size**2)
-    assert objective_of(m, effort, force) == pytest.approx(best.objective, rel=1e-9, abs=1e-15)
+    assert m.objective(effort, force) == pytest.approx(best.objective, rel=1e-9, abs=1e-15)
     assert best.bound <= best.objective
 
 
