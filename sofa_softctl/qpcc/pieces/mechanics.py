@@ -76,7 +76,7 @@ class Mechanics:
 
     @property
     def law(self) -> tuple[np.ndarray, np.ndarray, bool, float]:
-        """What the contact law depends on: mu, starts, sticking and size."""
+        """Parameters of the contact law: mu, starts, sticking and size."""
         return self.mu, self.starts, self.sticking, self.size
 
     def delta_c(self, effort: np.ndarray, force: np.ndarray) -> np.ndarray:

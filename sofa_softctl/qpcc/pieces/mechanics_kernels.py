@@ -70,9 +70,7 @@ def in_units_of_energy(
             C[i, j] = a_unit[i] * W_ac[i, j] * c_unit[j]
     for i in range(n_r):
         for j in range(n_r):
-            W[i, j] = 0.5 * (
-                c_unit[i] * W_cc[i, j] * c_unit[j] + c_unit[j] * W_cc[j, i] * c_unit[i]
-            )
+            W[i, j] = 0.5 * c_unit[i] * (W_cc[i, j] + W_cc[j, i]) * c_unit[j]
     size = 0.0
     for j in range(n_r):
         loaded = d[j]
@@ -306,8 +304,8 @@ def recall_contacts(
     Args:
         number: Number of each contact in the last step, -1 for a new one, shape (n_c,).
         modes: Modes of the last step.
-        force: Its contact forces [effort].
-        widths: Number of rows of its contacts; one with another number now is new.
+        force: Contact forces of the last step [effort].
+        widths: Number of rows of each contact then; with another number now, it is new.
         c_unit, mu: As in `Mechanics`, for this step.
 
     Returns:

@@ -69,8 +69,8 @@ def excess_statement(mechanics: Mechanics, limits: ProblemLimits) -> Statement |
     """
     m = mechanics
     n_a, n_r = m.W_ac.shape
-    parts = [_displacements(m, limit.lower, limit.upper) if limit.quantity == "displacement"
-             else _efforts(m, limit) for limit in limits_of(m.problem) if not limit.is_hard]  # fmt: skip
+    parts = [(_efforts if limit.quantity == "effort" else _displacements)(m, limit)
+             for limit in limits_of(m.problem) if not limit.is_hard]  # fmt: skip
     soft = _join_rows(*parts, _sums(m, limits))
     k = len(soft.low)
     if not k:
@@ -122,8 +122,9 @@ def _statement(
     )
 
 
-def _displacements(m: Mechanics, low: np.ndarray, high: np.ndarray) -> _Rows:
-    """Return the rows of displacement limits in units of energy."""
+def _displacements(m: Mechanics, limit: Limit) -> _Rows:
+    """Return the rows of a displacement limit in units of energy."""
+    low, high = limit.lower, limit.upper
     limited = np.flatnonzero((low > -np.inf) | (high < np.inf))  # none for NaN
     free, unit = m.problem.delta_a_free[limited], m.a_unit[limited]
     return _Rows(
