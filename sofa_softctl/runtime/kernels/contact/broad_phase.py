@@ -6,8 +6,6 @@ import numpy as np
 
 from sofa_softctl.base.jit import njit
 
-_OUTWARDS = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
-
 
 @njit
 def element_boxes(x: np.ndarray, elements: np.ndarray, margin: np.ndarray) -> np.ndarray:
@@ -66,6 +64,7 @@ def _boxes_in(boxes: np.ndarray, region: np.ndarray) -> np.ndarray:
     return indices[:count]
 
 
+@njit
 def candidate_pairs(first: np.ndarray, second: np.ndarray, distance: float = 0.0) -> np.ndarray:
     """Return the pairs of boxes that overlap, in the order of their indices.
 
@@ -82,18 +81,50 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray, distance: float = 0.0
 
     Source: sort and sweep; Ericson, Real-Time Collision Detection, 2005, section 7.5.
     """
-    if distance > 0.0:
-        first = first + distance * _OUTWARDS
+    first = _widen(first, distance)
     axis, boxes1, boxes2 = _boxes_in_common(first, second)
-    if not (len(boxes1) and len(boxes2)):
-        return np.empty((0, 2), np.int64)
-    # NumPy sorts, not numba, whose quicksort takes seconds to compile.
-    order1 = boxes1[np.argsort(first[boxes1, axis])]
-    order2 = boxes2[np.argsort(second[boxes2, axis])]
-    keys = np.sort(_sweep(first, second, order1, order2, axis))
+    keys = np.empty(0, np.int64)
+    if len(boxes1) and len(boxes2):
+        order1 = boxes1[_sorted_order(first[:, axis][boxes1])]
+        order2 = boxes2[_sorted_order(second[:, axis][boxes2])]
+        keys = _sweep(first, second, order1, order2, axis)
+        keys = keys[_sorted_order(keys)]
     pairs = np.empty((len(keys), 2), np.int64)
-    np.divmod(keys, second.shape[0], out=(pairs[:, 0], pairs[:, 1]))
+    for k in range(len(keys)):
+        pairs[k, 0], pairs[k, 1] = divmod(keys[k], second.shape[0])
     return pairs
+
+
+@njit
+def _widen(boxes: np.ndarray, distance: float) -> np.ndarray:
+    wide = np.empty_like(boxes)
+    for e in range(len(boxes)):
+        for c in range(3):
+            wide[e, c] = boxes[e, c] - distance
+            wide[e, 3 + c] = boxes[e, 3 + c] + distance
+    return wide
+
+
+@njit
+def _sorted_order(values: np.ndarray) -> np.ndarray:
+    """Return the order that sorts values, by merging runs: numba's argsort compiles slowly."""
+    n = len(values)
+    order, merged = np.arange(n), np.empty(n, np.int64)
+    length = 1
+    while length < n:
+        for start in range(0, n, 2 * length):
+            middle, end = min(start + length, n), min(start + 2 * length, n)
+            i, j = start, middle
+            for k in range(start, end):
+                if j == end or (i < middle and values[order[i]] <= values[order[j]]):
+                    merged[k] = order[i]
+                    i += 1
+                else:
+                    merged[k] = order[j]
+                    j += 1
+        order, merged = merged, order
+        length *= 2
+    return order
 
 
 @njit
