@@ -146,63 +146,58 @@ def _boxes_in_common(first: np.ndarray, second: np.ndarray) -> tuple[int, np.nda
 
 
 @njit
-def _lengthen(keys: np.ndarray) -> np.ndarray:
-    longer = np.empty(2 * keys.shape[0], np.int64)
-    for k in range(keys.shape[0]):
-        longer[k] = keys[k]
-    return longer
-
-
-@njit
 def _sweep(
     first: np.ndarray, second: np.ndarray, order1: np.ndarray, order2: np.ndarray, axis: int
 ) -> np.ndarray:
     """Return overlapping pairs as first * n + second, unsorted; the orders are along the axis."""
     n = second.shape[0]
-    open1 = np.empty(order1.shape[0], np.int64)
-    open2 = np.empty(order2.shape[0], np.int64)
+    open1, open2 = np.empty_like(order1), np.empty_like(order2)
+    partners = np.empty(max(len(order1), len(order2)), np.int64)
     keys = np.empty(256, np.int64)
     a = b = count = count1 = count2 = 0
-    while a < order1.shape[0] or b < order2.shape[0]:
-        from_first = b >= order2.shape[0] or (
-            a < order1.shape[0] and first[order1[a], axis] <= second[order2[b], axis]
-        )
-        if from_first:
+    while a < len(order1) or b < len(order2):
+        if len(keys) < count + len(partners):
+            longer = np.empty(2 * (count + len(partners)), np.int64)
+            longer[:count] = keys[:count]
+            keys = longer
+        if b == len(order2) or (
+            a < len(order1) and first[order1[a], axis] <= second[order2[b], axis]
+        ):
             i = order1[a]
-            a += 1
-            position = first[i, axis]
-            remaining = 0
-            for k in range(count2):
-                j = open2[k]
-                if second[j, 3 + axis] < position:
-                    continue
-                open2[remaining] = j
-                remaining += 1
-                if _overlap(first[i], second[j]):
-                    if count == keys.shape[0]:
-                        keys = _lengthen(keys)
-                    keys[count] = i * n + j
-                    count += 1
-            count2 = remaining
+            count2, met = _meet(first[i], second, open2[:count2], axis, partners)
+            for k in range(met):
+                keys[count + k] = i * n + partners[k]
             open1[count1] = i
             count1 += 1
+            a += 1
         else:
             j = order2[b]
-            b += 1
-            position = second[j, axis]
-            remaining = 0
-            for k in range(count1):
-                i = open1[k]
-                if first[i, 3 + axis] < position:
-                    continue
-                open1[remaining] = i
-                remaining += 1
-                if _overlap(first[i], second[j]):
-                    if count == keys.shape[0]:
-                        keys = _lengthen(keys)
-                    keys[count] = i * n + j
-                    count += 1
-            count1 = remaining
+            count1, met = _meet(second[j], first, open1[:count1], axis, partners)
+            for k in range(met):
+                keys[count + k] = partners[k] * n + j
             open2[count2] = j
             count2 += 1
+            b += 1
+        count += met
     return keys[:count]
+
+
+@njit
+def _meet(
+    box: np.ndarray, boxes: np.ndarray, opened: np.ndarray, axis: int, partners: np.ndarray
+) -> tuple[int, int]:
+    """Find the open boxes that overlap a box, and close those that end before it.
+
+    Returns:
+        Numbers of boxes still open, at the begin of `opened`, and of those in `partners`.
+    """
+    remaining = met = 0
+    for j in opened:
+        if boxes[j, 3 + axis] < box[axis]:
+            continue
+        opened[remaining] = j
+        remaining += 1
+        if _overlap(box, boxes[j]):
+            partners[met] = j
+            met += 1
+    return remaining, met
