@@ -120,6 +120,35 @@ def step_count_of(session):
     return session.step_count
 
 
+@needs_two_cores
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.quick), processes])
+def test_a_copy_that_calls_exit_is_named_and_the_others_make_their_steps(workers):
+    with Session.batch(BLOCK, 3, workers=workers) as batch:
+        with pytest.raises(WorkerError, match=r"called exit\(3\). Raise an exception") as caught:
+            batch.call(exit_or_step, [False, True, False])
+        assert "This was in scene 1 of 3, from 0." in caught.value.__notes__
+        assert batch.call(step_count_of) == [1, 0, 1]
+
+
+def exit_or_step(session, exits):
+    if exits:
+        raise SystemExit(3)
+    session.step()
+
+
+@pytest.mark.quick
+def test_data_of_nodes_are_read_and_written():
+    with Session.batch(BLOCK, 2) as batch:
+        assert batch.read("/.dt").tolist() == batch.call(dt_of)
+        batch.write("/.gravity", [[0.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+        assert batch.read("/.gravity")[:, 2].tolist() == [0.0, -1.0]
+        assert batch.read("/block.activated").tolist() == [True, True]
+
+
+def dt_of(session):
+    return session.dt
+
+
 @pytest.mark.quick
 def test_bad_batches_are_refused(tmp_path):
     with pytest.raises(SceneError, match=r"'/block/\S+' is 8 long in copy 1, and 27 long"):
@@ -136,13 +165,15 @@ def test_bad_batches_are_refused(tmp_path):
         Session.batch(BLOCK, 2, parameters=[{}, {"mo": 1}])
     assert "This was copy 1, from 0." in caught.value.__notes__
     with Session.batch(BLOCK, 2) as batch:
-        with pytest.raises(SceneError, match="no component '/blok/dofs'"):
+        with pytest.raises(SceneError, match="no component or node '/blok/dofs'"):
             batch.read("/blok/dofs.position")
         for values, shape in ((1.0, "a number"), ([[[0.0] * 3]] * 3, r"shape \(3, 1, 3\)")):
             with pytest.raises(UsageError, match=rf"takes shape \(2, ...\). Got: {shape}"):
                 batch.write(NODES, values)
         with pytest.raises(UsageError, match="2 copies take as many values. Got: 3"):
             batch.call(step_count_of, [1, 2, 3])
+        with pytest.raises(UsageError, match="0 or more steps. Got: -1"):
+            batch.step(-1)
     with pytest.raises(WorkerError, match="have ended"):
         batch.step()
 
@@ -191,6 +222,8 @@ def test_ctrl_c_ends_processes_that_have_not_answered():
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         batch.call(sleep)
+        with pytest.raises(UsageError, match="0 or more steps. Got: -1"):
+            batch.step(-1)
     with pytest.raises(WorkerError, match="have ended"):
         batch.step()
     batch.close()

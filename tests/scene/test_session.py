@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sofa_softctl.errors import DivergedError, RecordError, SceneError
+from sofa_softctl.errors import DivergedError, RecordError, SceneError, UsageError
 from sofa_softctl.record.record import read_record
 from sofa_softctl.scene.session.session import Session
 
@@ -83,6 +83,9 @@ def trajectory(session, steps=STEPS):
 def test_a_session_counts_steps_and_time(session):
     session.step()
     session.step(3)
+    session.step(0)
+    with pytest.raises(UsageError, match="0 or more steps. Got: -1"):
+        session.step(-1)
     assert session.step_count == 4
     assert session.time == pytest.approx(0.04)
     assert session.dt == 0.01

@@ -20,6 +20,7 @@ import numpy as np
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.worker import RemoteTraceback
 from sofa_softctl.base.machine import core_count
+from sofa_softctl.base.processes import TerminationSignal
 from sofa_softctl.errors import UsageError, WorkerError
 
 
@@ -190,6 +191,11 @@ def _call_all(
     for number, row in zip(numbers, rows, strict=True):
         try:
             outcomes.append(Outcome(function(copies[number], *row), None))
+        except TerminationSignal:
+            raise
+        except SystemExit as ended:
+            text = f"The copy called exit({ended.code!r}). Raise an exception instead."
+            outcomes.append(Outcome(None, WorkerError(text)))
         except Exception as error:
             outcomes.append(Outcome(None, error))
     return outcomes

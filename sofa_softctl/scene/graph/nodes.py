@@ -86,28 +86,27 @@ def objects_of(root: Any) -> Iterator[Any]:
 
 
 def component_at(root: Any, path: str) -> Any:
-    """Return the component at a path such as '/trunk/long_up/cable'.
+    """Return the component or node at a path such as '/trunk/long_up/cable', '/trunk' or '/'.
 
     Raises:
-        SceneError: The component is missing.
+        SceneError: There is nothing at the path.
     """
-    paths = {}
-    for node in nodes_of(root):
-        for component in node.objects:
-            paths[component.getPathName()] = component
-    if path not in paths:
+    nodes = nodes_of(root)
+    items = [*nodes, *(component for node in nodes for component in node.objects)]
+    items_by_path = {item.getPathName(): item for item in items}
+    if path not in items_by_path:
         raise SceneError(
-            f"There is no component '{path}'.{did_you_mean(path, paths)} Paths begin with '/', "
-            "such as '/trunk/tip/dofs'."
+            f"There is no component or node '{path}'.{did_you_mean(path, items_by_path)} Paths "
+            "begin with '/', such as '/trunk/tip/dofs'."
         )
-    return paths[path]
+    return items_by_path[path]
 
 
 def data_at(root: Any, path: str) -> Any:
-    """Return the Data at a path such as '/trunk/tip/dofs.position'.
+    """Return the Data at a path such as '/trunk/tip/dofs.position' or '/.gravity'.
 
     Raises:
-        SceneError: The component or the Data is missing.
+        SceneError: The component, the node or the Data is missing.
     """
     owner, _, name = path.rpartition(".")
     data = component_at(root, owner or path).findData(name)

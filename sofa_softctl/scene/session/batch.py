@@ -108,7 +108,10 @@ class SessionBatch:
             return self._copies.try_call(partial(_advance, count=count))
 
     def read(self, path: str) -> np.ndarray:
-        """Return a Data such as '/trunk/tip/dofs.position' of all copies, shape (count, ...).
+        """Return a Data of all copies, shape (count, ...).
+
+        Args:
+            path: Path of a component or node, and the Data: '/trunk/tip/dofs.position', '/.dt'.
 
         Raises:
             SceneError: The Data is missing.

@@ -13,7 +13,7 @@ import numpy as np
 
 from sofa_softctl.base.processes import defer_interrupts, interrupted_after
 from sofa_softctl.base.source_line import describe
-from sofa_softctl.errors import RecordError, SceneError
+from sofa_softctl.errors import RecordError, SceneError, UsageError
 from sofa_softctl.runtime.core.scripted import noted_controllers
 from sofa_softctl.runtime.helper.repository import command_line_of
 from sofa_softctl.scene.backend.backend import find_backend
@@ -148,7 +148,11 @@ class Session:
     def step(self, count: int = 1) -> None:
         """Advance by some steps. Ctrl-C waits for the end of a step, a second one does not.
 
+        Args:
+            count: Number of steps; 0 does nothing.
+
         Raises:
+            UsageError: The number is negative.
             SceneError: The session is closed.
             DivergedError: The state became NaN or infinite, or a body exploded.
             RecordError: The recording cannot be written any more.
@@ -159,6 +163,8 @@ class Session:
             raise SceneError(
                 "This session is closed: its controllers were cleaned up. Make another one."
             )
+        if count < 0:
+            raise UsageError(f"A session makes 0 or more steps. Got: {count}")
         for _ in range(count):
             with interrupted_after():
                 self._step()

@@ -147,8 +147,9 @@ class CollisionPipeline(ContactDetection):
         touching: set[tuple[int, int]] = set()
         for first, second in self._near_models(method):
             key = (id(first), id(second))
-            hits = self._near_elements(method, first, second)
-            if not len(hits.distance):
+            near = _near_elements(first, second, method.alarmDistance.get())
+            hits = method.hits(first, second, near) if len(near) else None
+            if hits is None or not len(hits.distance):
                 continue
             contact = self._contacts_by_pair.get(key) or self._respond(key, first, second)
             if contact is not None:
@@ -207,12 +208,6 @@ class CollisionPipeline(ContactDetection):
                 if new.touches(old)
             ]
         return self._touching
-
-    def _near_elements(self, method: Intersection, first: Any, second: Any) -> Proximities:
-        pairs = candidate_pairs(first.boxes(), second.boxes(), method.alarmDistance.get())
-        if first._context is second._context:
-            pairs = _without_neighbours(pairs, first, second)
-        return method.hits(first, second, pairs)
 
     def _respond(
         self, key: tuple[int, int], first: CollisionModel, second: CollisionModel
@@ -284,6 +279,13 @@ class CollisionPipeline(ContactDetection):
                 contact.take_over(contacts)
                 shown.append(contact)
         self._show(shown)
+
+
+def _near_elements(first: CollisionModel, second: CollisionModel, alarm: float) -> np.ndarray:
+    """Return the pairs of elements whose boxes are near each other, shape (p, 2)."""
+    pairs = candidate_pairs(first.boxes(), second.boxes(), alarm)
+    is_one_body = first._context is second._context
+    return _without_neighbours(pairs, first, second) if is_one_body else pairs
 
 
 def _remove_duplicates(hits: Proximities) -> Proximities:

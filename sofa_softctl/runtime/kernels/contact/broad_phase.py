@@ -6,8 +6,6 @@ import numpy as np
 
 from sofa_softctl.base.jit import njit
 
-_OUTWARDS = np.array([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0])
-
 
 @njit
 def element_boxes(x: np.ndarray, elements: np.ndarray, margin: np.ndarray) -> np.ndarray:
@@ -66,6 +64,7 @@ def _boxes_in(boxes: np.ndarray, region: np.ndarray) -> np.ndarray:
     return indices[:count]
 
 
+@njit
 def candidate_pairs(first: np.ndarray, second: np.ndarray, distance: float = 0.0) -> np.ndarray:
     """Return the pairs of boxes that overlap, in the order of their indices.
 
@@ -82,18 +81,50 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray, distance: float = 0.0
 
     Source: sort and sweep; Ericson, Real-Time Collision Detection, 2005, section 7.5.
     """
-    if distance > 0.0:
-        first = first + distance * _OUTWARDS
+    first = _widen(first, distance)
     axis, boxes1, boxes2 = _boxes_in_common(first, second)
-    if not (len(boxes1) and len(boxes2)):
-        return np.empty((0, 2), np.int64)
-    # NumPy sorts, not numba, whose quicksort takes seconds to compile.
-    order1 = boxes1[np.argsort(first[boxes1, axis])]
-    order2 = boxes2[np.argsort(second[boxes2, axis])]
-    keys = np.sort(_sweep(first, second, order1, order2, axis))
+    keys = np.empty(0, np.int64)
+    if len(boxes1) and len(boxes2):
+        order1 = boxes1[_sorted_order(first[:, axis][boxes1])]
+        order2 = boxes2[_sorted_order(second[:, axis][boxes2])]
+        keys = _sweep(first, second, order1, order2, axis)
+        keys = keys[_sorted_order(keys)]
     pairs = np.empty((len(keys), 2), np.int64)
-    np.divmod(keys, second.shape[0], out=(pairs[:, 0], pairs[:, 1]))
+    for k in range(len(keys)):
+        pairs[k, 0], pairs[k, 1] = divmod(keys[k], second.shape[0])
     return pairs
+
+
+@njit
+def _widen(boxes: np.ndarray, distance: float) -> np.ndarray:
+    wide = np.empty_like(boxes)
+    for e in range(len(boxes)):
+        for c in range(3):
+            wide[e, c] = boxes[e, c] - distance
+            wide[e, 3 + c] = boxes[e, 3 + c] + distance
+    return wide
+
+
+@njit
+def _sorted_order(values: np.ndarray) -> np.ndarray:
+    """Return the order that sorts values, by merging runs: numba's argsort compiles slowly."""
+    n = len(values)
+    order, merged = np.arange(n), np.empty(n, np.int64)
+    length = 1
+    while length < n:
+        for start in range(0, n, 2 * length):
+            middle, end = min(start + length, n), min(start + 2 * length, n)
+            i, j = start, middle
+            for k in range(start, end):
+                if j == end or (i < middle and values[order[i]] <= values[order[j]]):
+                    merged[k] = order[i]
+                    i += 1
+                else:
+                    merged[k] = order[j]
+                    j += 1
+        order, merged = merged, order
+        length *= 2
+    return order
 
 
 @njit
@@ -115,63 +146,58 @@ def _boxes_in_common(first: np.ndarray, second: np.ndarray) -> tuple[int, np.nda
 
 
 @njit
-def _lengthen(keys: np.ndarray) -> np.ndarray:
-    longer = np.empty(2 * keys.shape[0], np.int64)
-    for k in range(keys.shape[0]):
-        longer[k] = keys[k]
-    return longer
-
-
-@njit
 def _sweep(
     first: np.ndarray, second: np.ndarray, order1: np.ndarray, order2: np.ndarray, axis: int
 ) -> np.ndarray:
     """Return overlapping pairs as first * n + second, unsorted; the orders are along the axis."""
     n = second.shape[0]
-    open1 = np.empty(order1.shape[0], np.int64)
-    open2 = np.empty(order2.shape[0], np.int64)
+    open1, open2 = np.empty_like(order1), np.empty_like(order2)
+    partners = np.empty(max(len(order1), len(order2)), np.int64)
     keys = np.empty(256, np.int64)
     a = b = count = count1 = count2 = 0
-    while a < order1.shape[0] or b < order2.shape[0]:
-        from_first = b >= order2.shape[0] or (
-            a < order1.shape[0] and first[order1[a], axis] <= second[order2[b], axis]
-        )
-        if from_first:
+    while a < len(order1) or b < len(order2):
+        if len(keys) < count + len(partners):
+            longer = np.empty(2 * (count + len(partners)), np.int64)
+            longer[:count] = keys[:count]
+            keys = longer
+        if b == len(order2) or (
+            a < len(order1) and first[order1[a], axis] <= second[order2[b], axis]
+        ):
             i = order1[a]
-            a += 1
-            position = first[i, axis]
-            remaining = 0
-            for k in range(count2):
-                j = open2[k]
-                if second[j, 3 + axis] < position:
-                    continue
-                open2[remaining] = j
-                remaining += 1
-                if _overlap(first[i], second[j]):
-                    if count == keys.shape[0]:
-                        keys = _lengthen(keys)
-                    keys[count] = i * n + j
-                    count += 1
-            count2 = remaining
+            count2, met = _meet(first[i], second, open2[:count2], axis, partners)
+            for k in range(met):
+                keys[count + k] = i * n + partners[k]
             open1[count1] = i
             count1 += 1
+            a += 1
         else:
             j = order2[b]
-            b += 1
-            position = second[j, axis]
-            remaining = 0
-            for k in range(count1):
-                i = open1[k]
-                if first[i, 3 + axis] < position:
-                    continue
-                open1[remaining] = i
-                remaining += 1
-                if _overlap(first[i], second[j]):
-                    if count == keys.shape[0]:
-                        keys = _lengthen(keys)
-                    keys[count] = i * n + j
-                    count += 1
-            count1 = remaining
+            count1, met = _meet(second[j], first, open1[:count1], axis, partners)
+            for k in range(met):
+                keys[count + k] = partners[k] * n + j
             open2[count2] = j
             count2 += 1
+            b += 1
+        count += met
     return keys[:count]
+
+
+@njit
+def _meet(
+    box: np.ndarray, boxes: np.ndarray, opened: np.ndarray, axis: int, partners: np.ndarray
+) -> tuple[int, int]:
+    """Find the open boxes that overlap a box, and close those that end before it.
+
+    Returns:
+        Numbers of boxes still open, at the begin of `opened`, and of those in `partners`.
+    """
+    remaining = met = 0
+    for j in opened:
+        if boxes[j, 3 + axis] < box[axis]:
+            continue
+        opened[remaining] = j
+        remaining += 1
+        if _overlap(box, boxes[j]):
+            partners[met] = j
+            met += 1
+    return remaining, met
