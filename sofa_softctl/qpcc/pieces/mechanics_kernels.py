@@ -243,6 +243,14 @@ def limit_rows(
     return is_possible, lower, upper, A_u, A_c, low, high
 
 
+@njit(inner=True)
+def _inactive(n_c: int) -> Modes:
+    """Modes of inactive contacts."""
+    direction = np.zeros((n_c, 2))
+    direction[:, 0] = 1.0
+    return Modes(np.zeros(n_c, np.int64), direction, np.full((n_c, 2), 0.5), np.zeros((n_c, 2)))
+
+
 @njit
 def modes_of(
     force: np.ndarray,
@@ -254,8 +262,7 @@ def modes_of(
 ) -> Modes:
     """Return the modes of contacts with these forces and motions, see `mechanics.modes_at`."""
     n_c = len(starts)
-    kind, direction, balance = np.zeros(n_c, np.int64), np.zeros((n_c, 2)), np.full((n_c, 2), 0.5)
-    direction[:, 0] = 1.0
+    kind, direction, balance, _ = modes = _inactive(n_c)
     for c in range(n_c):
         n = starts[c]
         kind[c] = STICKING if force[n] > max(delta[n], 0.0) else INACTIVE
@@ -265,7 +272,7 @@ def modes_of(
         if slip > max(limit - np.hypot(force[n + 1], force[n + 2]), 1e-7 * size):
             kind[c], direction[c] = SLIDING, delta[n + 1 : n + 3] / slip
             balance[c, 0], balance[c, 1] = slip / (slip + limit), limit / (slip + limit)
-    return Modes(kind, direction, balance, np.zeros((n_c, 2)))
+    return modes
 
 
 @njit
@@ -313,8 +320,7 @@ def recall_contacts(
         are.
     """
     n_c, first, r = len(number), np.cumsum(widths) - widths, 0
-    kind, direction, balance = np.zeros(n_c, np.int64), np.zeros((n_c, 2)), np.full((n_c, 2), 0.5)
-    direction[:, 0] = 1.0
+    kind, direction, balance, _ = recalled = _inactive(n_c)
     forces, known = np.zeros(len(c_unit)), 0
     for c in range(n_c):
         k, width = number[c], 3 if mu[c] > 0.0 else 1
@@ -324,4 +330,4 @@ def recall_contacts(
                 forces[r + j] = force[first[k] + j] / c_unit[r + j]
             known += 1
         r += width
-    return Modes(kind, direction, balance, np.zeros((n_c, 2))), forces, known > 0, known == n_c
+    return recalled, forces, known > 0, known == n_c

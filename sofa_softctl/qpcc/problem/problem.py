@@ -14,14 +14,12 @@ from sofa_softctl.errors import ProblemError
 from sofa_softctl.qp.problem import QP
 from sofa_softctl.qpcc.problem.contacts import Contacts
 from sofa_softctl.qpcc.problem.kernels import (
-    COMPLIANCE_MIN,
     FINITE,
     LIMITS,
     NEGATIVE_COMPLIANCE,
     NO_FAULT,
     OF_LIMITS,
     SKEW,
-    energy_matrix,
     find_fault,
     limit_ranges,
     scaled_qp,
@@ -133,17 +131,6 @@ class InverseProblem:
     def has(self, limit: str) -> bool:
         """Return True if a limit was set, such as "effort_rate"."""
         return bool(np.isfinite(getattr(self, limit)).any())
-
-    def energy_hessian(self, Q: np.ndarray) -> np.ndarray | None:
-        """Return the Hessian of the energy term, energy ||Q|| / ||W_E|| W_E, or None without one.
-
-        Args:
-            Q: Hessian of the tracking term, shape (n_a, n_a).
-        """
-        if self.energy == 0.0:
-            return None
-        E, norm = energy_matrix(self.arrays[1], self.in_energy, Q, self.energy)
-        return None if norm <= COMPLIANCE_MIN else E
 
     @property
     def in_energy(self) -> np.ndarray:
