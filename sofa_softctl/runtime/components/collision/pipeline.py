@@ -147,8 +147,8 @@ class CollisionPipeline(ContactDetection):
         touching: set[tuple[int, int]] = set()
         for first, second in self._near_models(method):
             key = (id(first), id(second))
-            near = _near_elements(first, second, method.alarmDistance.get())
-            hits = method.hits(first, second, near) if len(near) else None
+            pairs = _near_elements(first, second, method.alarmDistance.get())
+            hits = method.hits(first, second, pairs) if len(pairs) else None
             if hits is None or not len(hits.distance):
                 continue
             contact = self._contacts_by_pair.get(key) or self._respond(key, first, second)
