@@ -14,7 +14,6 @@ from sofa_softctl.base.toml.faults import toml_key
 from sofa_softctl.bridge.config.robot import ActuatorConfig, RobotConfig
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
 from sofa_softctl.bridge.quantities import scene_factor
-from sofa_softctl.errors import ConfigError
 from sofa_softctl.scene.graph.nodes import box_size
 from sofa_softctl.units import Units
 
@@ -65,15 +64,6 @@ class Fit:
                 self.warnings[number] = f"{names}, '{name}': {text}"
                 return
         self.warnings.append(f"'{name}': {text}")
-
-    def raise_errors(self) -> None:
-        """Raise all errors.
-
-        Raises:
-            ConfigError: All errors, one a line.
-        """
-        if self.errors:
-            raise ConfigError("\n".join(self.errors))
 
 
 def fit(

@@ -9,7 +9,6 @@ import pytest
 from sofa_softctl.bridge.config.file import parse_robot
 from sofa_softctl.bridge.config.fit import fit, fit_scene
 from sofa_softctl.bridge.config.scene_actuators import SceneActuator, actuators_of
-from sofa_softctl.errors import ConfigError
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import Units
 from tests.bridge.config.robots import TEXT
@@ -103,8 +102,6 @@ def test_the_order_of_the_scene_does_not_matter():
 def test_what_does_not_fit_is_an_error(actuators, units, dt, says):
     found = fit(robot(), actuators, units, dt)
     assert any(says in text for text in found.errors)
-    with pytest.raises(ConfigError):
-        found.raise_errors()
 
 
 @pytest.mark.parametrize(
