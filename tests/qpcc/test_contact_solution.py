@@ -285,17 +285,17 @@ def test_units_do_not_matter(seed, length, force, kind):
 
 @pytest.mark.soak
 def test_boxes_on_many_feet_are_not_left_where_they_are():
-    """On 18 feet, with two fingertips: the heuristic stayed at efforts of zero in all four; of so
+    """On 18 feet, with two fingertips: the heuristic stayed at efforts of zero in all five; of so
     many contacts that depend on each other rounding may cost two."""
     moved = 0
-    for k in (1, 3, 4, 5):
+    for k in range(1, 6):
         problem = with_fingertips(np.random.default_rng([6, k]), 18, 2, pinched=False)
         answer = solve(problem)
         assert answer.status is Status.SOLVED
         stays = solve(replace(problem, effort_max=np.zeros(problem.n_a)))
         moves = np.abs(answer.effort).max() > 0.1
         moved += moves and answer.objective < 0.9 * stays.objective
-    assert moved >= 2
+    assert moved >= 3
 
 
 def test_a_command_that_the_contacts_obey_is_an_answer():
