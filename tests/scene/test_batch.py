@@ -130,6 +130,20 @@ def test_a_copy_that_calls_exit_is_named_and_the_others_make_their_steps(workers
         assert batch.call(step_count_of) == [1, 0, 1]
 
 
+@needs_two_cores
+@pytest.mark.parametrize("workers", [pytest.param(0, marks=pytest.mark.quick), processes])
+def test_a_scene_that_calls_exit_is_named(workers):
+    with pytest.raises(WorkerError, match=r"called exit\(4\)") as caught:
+        Session.batch(exiting_scene, 2, parameters=[{}, {"code": 4}], workers=workers)
+    assert "This was copy 1, from 0." in caught.value.__notes__
+
+
+def exiting_scene(root, code=None):
+    if code is not None:
+        raise SystemExit(code)
+    root.addObject("DefaultAnimationLoop")
+
+
 def exit_or_step(session, exits):
     if exits:
         raise SystemExit(3)
@@ -167,6 +181,8 @@ def test_bad_batches_are_refused(tmp_path):
     with Session.batch(BLOCK, 2) as batch:
         with pytest.raises(SceneError, match="no component or node '/blok/dofs'"):
             batch.read("/blok/dofs.position")
+        with pytest.raises(SceneError, match="'/block/dofs' has no Data: append its name"):
+            batch.read("/block/dofs")
         for values, shape in ((1.0, "a number"), ([[[0.0] * 3]] * 3, r"shape \(3, 1, 3\)")):
             with pytest.raises(UsageError, match=rf"takes shape \(2, ...\). Got: {shape}"):
                 batch.write(NODES, values)

@@ -177,7 +177,7 @@ def _run_in_worker(task: Any, function: Any, numbers: list[int], rows: list[Any]
 def _create_all(copies: dict[int, Any], create: Any, numbers: list[int], _: Any) -> list[Any]:
     for number in numbers:
         try:
-            copies[number] = create(number)
+            copies[number] = _without_exit(create, number)
         except Exception as error:
             error.add_note(f"This was copy {number}, from 0.")
             raise
@@ -190,15 +190,21 @@ def _call_all(
     outcomes = []
     for number, row in zip(numbers, rows, strict=True):
         try:
-            outcomes.append(Outcome(function(copies[number], *row), None))
-        except TerminationSignal:
-            raise
-        except SystemExit as ended:
-            text = f"The copy called exit({ended.code!r}). Raise an exception instead."
-            outcomes.append(Outcome(None, WorkerError(text)))
+            outcomes.append(Outcome(_without_exit(function, copies[number], *row), None))
         except Exception as error:
             outcomes.append(Outcome(None, error))
     return outcomes
+
+
+def _without_exit(function: Any, *arguments: Any) -> Any:
+    """Return function(*arguments); WorkerError if it calls exit."""
+    try:
+        return function(*arguments)
+    except SystemExit as ended:
+        if isinstance(ended, TerminationSignal):
+            raise
+        message = f"The copy called exit({ended.code!r}). Raise an exception instead."
+        raise WorkerError(message) from ended
 
 
 def _portable(outcome: Outcome) -> Outcome:

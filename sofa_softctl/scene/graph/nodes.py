@@ -108,7 +108,11 @@ def data_at(root: Any, path: str) -> Any:
     Raises:
         SceneError: The component, the node or the Data is missing.
     """
-    owner, _, name = path.rpartition(".")
+    owner, dot, name = path.rpartition(".")
+    if not dot:
+        raise SceneError(
+            f"'{path}' has no Data: append its name, as in '/trunk/tip/dofs.position'."
+        )
     data = component_at(root, owner or path).findData(name)
     if data is None:
         raise SceneError(f"'{owner}' has no Data '{name}'.")

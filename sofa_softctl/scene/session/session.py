@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -163,7 +164,7 @@ class Session:
             raise SceneError(
                 "This session is closed: its controllers were cleaned up. Make another one."
             )
-        if count < 0:
+        if operator.index(count) < 0:
             raise UsageError(f"A session makes 0 or more steps. Got: {count}")
         for _ in range(count):
             with interrupted_after():

@@ -83,16 +83,12 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray, distance: float = 0.0
     """
     first = _widen(first, distance)
     axis, boxes1, boxes2 = _boxes_in_common(first, second)
-    keys = np.empty(0, np.int64)
-    if len(boxes1) and len(boxes2):
-        order1 = boxes1[_sorted_order(first[:, axis][boxes1])]
-        order2 = boxes2[_sorted_order(second[:, axis][boxes2])]
-        keys = _sweep(first, second, order1, order2, axis)
-        keys = keys[_sorted_order(keys)]
-    pairs = np.empty((len(keys), 2), np.int64)
-    for k in range(len(keys)):
-        pairs[k, 0], pairs[k, 1] = divmod(keys[k], second.shape[0])
-    return pairs
+    if not (len(boxes1) and len(boxes2)):
+        return np.empty((0, 2), np.int64)
+    order1 = boxes1[_sorted_order(first[:, axis][boxes1])]
+    order2 = boxes2[_sorted_order(second[:, axis][boxes2])]
+    pairs = _sweep(first, second, order1, order2, axis)
+    return _sort_by(0, len(first), _sort_by(1, len(second), pairs))
 
 
 @njit
@@ -116,7 +112,10 @@ def _sorted_order(values: np.ndarray) -> np.ndarray:
             middle, end = min(start + length, n), min(start + 2 * length, n)
             i, j = start, middle
             for k in range(start, end):
-                if j == end or (i < middle and values[order[i]] <= values[order[j]]):
+                if j == end or (
+                    i < middle
+                    and (values[order[i]] <= values[order[j]] or np.isnan(values[order[j]]))
+                ):
                     merged[k] = order[i]
                     i += 1
                 else:
@@ -146,27 +145,40 @@ def _boxes_in_common(first: np.ndarray, second: np.ndarray) -> tuple[int, np.nda
 
 
 @njit
+def _sort_by(column: int, count: int, pairs: np.ndarray) -> np.ndarray:
+    """Return pairs sorted by a column of numbers below a count; equal ones keep their order."""
+    start, ordered = np.zeros(count + 1, np.int64), np.empty_like(pairs)
+    for k in range(len(pairs)):
+        start[pairs[k, column] + 1] += 1
+    start = np.cumsum(start)
+    for k in range(len(pairs)):
+        number = pairs[k, column]
+        ordered[start[number], 0], ordered[start[number], 1] = pairs[k, 0], pairs[k, 1]
+        start[number] += 1
+    return ordered
+
+
+@njit
 def _sweep(
     first: np.ndarray, second: np.ndarray, order1: np.ndarray, order2: np.ndarray, axis: int
 ) -> np.ndarray:
-    """Return overlapping pairs as first * n + second, unsorted; the orders are along the axis."""
-    n = second.shape[0]
+    """Return overlapping pairs, not sorted, shape (p, 2); the orders are along the axis."""
     open1, open2 = np.empty_like(order1), np.empty_like(order2)
     partners = np.empty(max(len(order1), len(order2)), np.int64)
-    keys = np.empty(256, np.int64)
+    pairs = np.empty((256, 2), np.int64)
     a = b = count = count1 = count2 = 0
     while a < len(order1) or b < len(order2):
-        if len(keys) < count + len(partners):
-            longer = np.empty(2 * (count + len(partners)), np.int64)
-            longer[:count] = keys[:count]
-            keys = longer
+        if len(pairs) < count + len(partners):
+            longer = np.empty((2 * (count + len(partners)), 2), np.int64)
+            longer[:count] = pairs[:count]
+            pairs = longer
         if b == len(order2) or (
             a < len(order1) and first[order1[a], axis] <= second[order2[b], axis]
         ):
             i = order1[a]
             count2, met = _meet(first[i], second, open2[:count2], axis, partners)
             for k in range(met):
-                keys[count + k] = i * n + partners[k]
+                pairs[count + k, 0], pairs[count + k, 1] = i, partners[k]
             open1[count1] = i
             count1 += 1
             a += 1
@@ -174,12 +186,12 @@ def _sweep(
             j = order2[b]
             count1, met = _meet(second[j], first, open1[:count1], axis, partners)
             for k in range(met):
-                keys[count + k] = partners[k] * n + j
+                pairs[count + k, 0], pairs[count + k, 1] = partners[k], j
             open2[count2] = j
             count2 += 1
             b += 1
         count += met
-    return keys[:count]
+    return pairs[:count]
 
 
 @njit

@@ -55,3 +55,13 @@ def test_boxes_hold_their_elements_and_a_margin():
     found = element_boxes(x, elements, margin)
     assert np.array_equal(found[:, :3], x[elements].min(axis=1) - margin[:, None])
     assert np.array_equal(found[:, 3:], x[elements].max(axis=1) + margin[:, None])
+
+
+def test_a_box_that_is_nan_hides_no_other_pair():
+    """A body that diverges is reported after the step, whose other contacts are still found."""
+    rng = np.random.default_rng(2)
+    one, two = (boxes(rng.uniform(0.0, 4.0, (60, 3)), np.ones((60, 3))) for _ in range(2))
+    one[7] = np.nan
+    kept = all_pairs(one, two)
+    pairs = candidate_pairs(one, two)
+    assert [pair for pair in pairs.tolist() if pair[0] != 7] == kept.tolist()
