@@ -74,14 +74,15 @@ def candidate_pairs(first: np.ndarray, second: np.ndarray, distance: float = 0.0
     Args:
         first: Boxes, shape (m, 6).
         second: Boxes, shape (n, 6).
-        distance: Distance by which the first boxes are widened on all sides [length].
+        distance: Distance by which the first boxes are widened on all sides [length]; a negative
+            one widens by nothing, as in SOFA: boxes turned inside out would hide contacts.
 
     Returns:
         Indices in `first` and in `second`, shape (p, 2), sorted.
 
     Source: sort and sweep; Ericson, Real-Time Collision Detection, 2005, section 7.5.
     """
-    first = _widen(first, distance)
+    first = _widen(first, max(distance, 0.0))
     axis, boxes1, boxes2 = _boxes_in_common(first, second)
     if not (len(boxes1) and len(boxes2)):
         return np.empty((0, 2), np.int64)
