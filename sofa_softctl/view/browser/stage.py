@@ -53,11 +53,11 @@ class Stage:
         self._add_bodies(animation)
         self._add_lines(animation)
         self._tips = [
-            self._scene.add_icosphere(f"/tips/{k}", TIP_RADIUS, color=_rgb(TIP))
+            self._scene.add_icosphere(f"/tips/{k}", TIP_RADIUS, color=rgb(TIP))
             for k, marker in enumerate(_tips(animation))
         ]
         self._forces = self._scene.add_arrows(
-            "/contact forces", np.zeros((1, 2, 3)), _rgb(CONTACT), visible=False,
+            "/contact forces", np.zeros((1, 2, 3)), rgb(CONTACT), visible=False,
             shaft_radius=0.004, head_radius=0.01, head_length=0.025,
         )  # fmt: skip
         self._place_camera(server, animation)
@@ -108,7 +108,7 @@ class Stage:
         tension = 0.0 if line.tension is None else float(line.tension[frame])
         self._tension = max(self._tension, tension if np.isfinite(tension) else 0.0)
         fraction = min(max(tension / self._tension, 0.0), 1.0) if np.isfinite(tension) else 0.0
-        color = SLACK + fraction * (np.array(_rgb(line.color)) - SLACK)
+        color = SLACK + fraction * (np.array(rgb(line.color)) - SLACK)
         low, high = CABLE_WIDTH
         return np.round(color).astype(np.uint8), low + fraction * (high - low)
 
@@ -127,7 +127,7 @@ class Stage:
                 f"/bodies{_node_name(body.name)}",
                 np.nan_to_num(self.to_page(body.positions[0][nodes])),
                 triangles,
-                color=_rgb(body.color),
+                color=rgb(body.color),
                 opacity=SEE_THROUGH if is_see_through else None,
                 side="double",
             )
@@ -163,7 +163,7 @@ def _tips(animation: Animation) -> list[Any]:
     return [marker for marker in animation.markers if marker.name == "tip"]
 
 
-def _rgb(color: str) -> tuple[int, int, int]:
+def rgb(color: str) -> tuple[int, int, int]:
     """Return red, green and blue from 0 to 255 of #rrggbb."""
     red, green, blue = bytes.fromhex(color[1:])
     return red, green, blue
