@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -46,7 +47,10 @@ class Motion(ABC):
         """Return to the begin."""
 
     def resume(self) -> None:
-        """Prepare to go on: a session goes on from its last frame."""
+        """Prepare to go on: a session goes on from its present state."""
+
+    def capture(self) -> None:
+        """Make the present state a frame; called for those that are sent to viewers."""
 
     def status(self) -> list[str]:
         """Return what controllers say of the shown frame, in sentences."""
@@ -82,7 +86,8 @@ class LiveMotion(Motion):
         self.session = session
         self.camera = Camera(session)
         self._snapshot: Snapshot | None = None
-        self.camera.capture_frame()
+        self._captured = math.nan  # time of the last frame
+        self.capture()
 
     @property
     @override
@@ -93,14 +98,21 @@ class LiveMotion(Motion):
     def advance(self) -> None:
         self.resume()
         self.session.step()
-        self.capture()
 
     @override
     def resume(self) -> None:
         self.shown = None
 
+    @property
+    @override
+    def time(self) -> float:
+        return self.session.time if self.shown is None else super().time
+
+    @override
     def capture(self) -> None:
-        """Add the present state of the session as a frame."""
+        if self.shown is not None or self.session.time == self._captured:
+            return
+        self._captured = self.session.time
         self.camera.capture_frame()
         if self.camera.memory > HISTORY_BYTES:
             self.camera.thin_out()
@@ -112,7 +124,8 @@ class LiveMotion(Motion):
     @override
     def reset(self) -> None:
         self.session.reset()
-        self._start_again()
+        self.camera.clear()
+        self._begin_frames()
 
     def keep(self) -> str:
         """Keep the present state for `restore`; return what was done."""
@@ -125,13 +138,12 @@ class LiveMotion(Motion):
             return "No state was kept: press Keep first."
         self.session.restore(self._snapshot)
         self.camera.forget_after(self.session.time)
-        self.shown = None
-        self.capture()
+        self._begin_frames()
         return f"Back at t = {self.session.time:.4g}."
 
-    def _start_again(self) -> None:
-        self.camera.clear()
-        self.shown = None
+    def _begin_frames(self) -> None:
+        """Capture the state to which the session has returned."""
+        self.shown, self._captured = None, math.nan
         self.capture()
 
     @override

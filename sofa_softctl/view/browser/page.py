@@ -130,9 +130,9 @@ class Page:
     def open_again(self, parameters: dict[str, Any]) -> None:
         """Open the scene with other parameters; the present one stays if that fails."""
         assert self.open_scene is not None
-        before, self.motion = self.motion, self.open_scene(parameters)
-        if isinstance(before, LiveMotion):
-            before.session.close()
+        motion = self.open_scene(parameters)
+        self.close_session()
+        self.motion = motion
         self.server.gui.reset()
         self.server.scene.reset()
         self._show_all()
@@ -153,6 +153,7 @@ class Page:
         """Send what has changed to the viewers, if they are due for it."""
         now = time.perf_counter()
         if self._has_changed and now - self._updated >= UPDATE_INTERVAL:
+            self.motion.capture()
             with self.server.atomic():
                 self.stage.show(*self.motion.frame(self.motion.index))
                 self.panel.show_time()
@@ -189,6 +190,11 @@ class Page:
         if not self._closed:
             self._closed = True
             stop_server(self.server)
+
+    def close_session(self) -> None:
+        """Close the session that is shown, if there is one."""
+        if isinstance(self.motion, LiveMotion):
+            self.motion.session.close()
 
     def __enter__(self) -> Self:
         return self

@@ -68,7 +68,9 @@ class Panel:
             actions |= {"Keep": page.motion.keep, "Return": page.motion.restore}
         group = gui.add_button_group("", tuple(actions), hint="Return: to the state of Keep")
         group.on_click(lambda event: page.request(actions[str(event.target.value)]))
-        self._speed = gui.add_dropdown("Speed", tuple(SPEEDS), "x 1", hint="Simulated by real time")
+        self._speed = gui.add_dropdown(
+            "Speed", tuple(SPEEDS), initial_value="x 1", hint="Simulated by real time"
+        )
         self._speed.on_update(
             lambda event: page.request(lambda: page.set_speed(SPEEDS[event.target.value]))
         )
