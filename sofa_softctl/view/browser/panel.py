@@ -78,8 +78,8 @@ class Panel:
         self._time = gui.add_slider(f"t [{self._unit}]", 0.0, end, end / 1000.0, 0.0)
         self._time.on_update(self._move_time)
         for label, key, action in (
-            ("Play or pause", "space", self._toggle),
-            ("Step", "arrowright", page.step),
+            ("Play or pause", "P", self._toggle),
+            ("Step", "N", page.step),
         ):
             command = gui.add_command(label, hotkey=key)
             command.on_trigger(lambda event, action=action: page.request(action))
