@@ -74,6 +74,8 @@ class Panel:
         self._speed.on_update(
             lambda event: page.request(lambda: page.set_speed(SPEEDS[event.target.value]))
         )
+        look = gui.add_button("Look at the robot", hint="Turn your camera to it")
+        look.on_click(self._look)
         end = self._slider_end()
         self._time = gui.add_slider(f"t [{self._unit}]", 0.0, end, end / 1000.0, 0.0)
         self._time.on_update(self._move_time)
@@ -86,6 +88,15 @@ class Panel:
 
     def _on_click(self, button: Any, action: Callable[[], object]) -> None:
         button.on_click(lambda event: self._page.request(action))
+
+    def _look(self, event: Any) -> None:
+        """Turn the camera of one viewer to the present frame."""
+        page = self._page
+        if event.client is not None:
+            camera = event.client.camera
+            page.request(
+                lambda: page.stage.place_camera(camera, page.motion.frame(page.motion.index)[0])
+            )
 
     def _toggle(self) -> None:
         if self._page.playing and not self._page.motion.at_end:
