@@ -46,14 +46,20 @@ class Motion(ABC):
         """Return an animation and the index in it of a frame."""
 
     @abstractmethod
+    def animation(self) -> Animation:
+        """Return all frames."""
+
+    @abstractmethod
     def reset(self) -> None:
         """Return to the begin."""
 
     def resume(self) -> None:
         """Prepare to go on: a session goes on from its present state."""
+        return
 
     def capture(self) -> None:
         """Make the present state a frame; called for those that are sent to viewers."""
+        return
 
     def status(self) -> list[str]:
         """Return what controllers say of the shown frame, in sentences."""
@@ -123,6 +129,10 @@ class LiveMotion(Motion):
     @override
     def frame(self, index: int) -> tuple[Animation, int]:
         return self.camera.animation(slice(index, index + 1)), 0
+
+    @override
+    def animation(self) -> Animation:
+        return self.camera.animation()
 
     @override
     def reset(self) -> None:
@@ -213,6 +223,10 @@ class RecordedMotion(Motion):
     @override
     def frame(self, index: int) -> tuple[Animation, int]:
         return self._animation, index
+
+    @override
+    def animation(self) -> Animation:
+        return self._animation
 
     @override
     def reset(self) -> None:

@@ -1,4 +1,4 @@
-"""Server of the page: on this computer only, or with a token; pages of other origins are refused."""
+"""Server of the page: for this computer, or with a token; pages of other origins are refused."""
 
 from __future__ import annotations
 
