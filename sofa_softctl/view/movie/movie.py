@@ -58,7 +58,7 @@ def save_movie(
     """
     path = Path(path)
     check_suffix(path)
-    _check_animation(animation)
+    check_animation(animation)
     if not frame_rate > 0.0:
         raise ValueError(f"The frame rate must be positive. Got: {frame_rate}.")
     if path.suffix == ".gif":
@@ -79,7 +79,7 @@ def check_suffix(path: Path) -> None:
         raise SoftctlError(f"A movie needs a name in {' or '.join(SUFFIXES)}, got '{path}'.")
 
 
-def _check_animation(animation: Animation) -> None:
+def check_animation(animation: Animation) -> None:
     """Raise ValueError if there is nothing to show, or a shape or value is invalid."""
     count = len(animation.time)
     items: list[tuple[str, AnimatedSurface | AnimatedCable | AnimatedPoint]] = [
