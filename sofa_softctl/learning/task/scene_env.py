@@ -245,14 +245,13 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         from sofa_softctl.view.movie.window import Window
 
         if self._window is None or self._window.session is not self.session:
-            self._close_window()
             self._window = Window(self.session)
         picture: np.ndarray = self._window.picture()
         return picture
 
     def close(self) -> None:
         """Close the scene; a second call does nothing."""
-        self._close_window()
+        self._window = None
         session, self._session = self._session, None
         self._running = False
         if session is not None:
@@ -370,7 +369,3 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                 "Try a smaller dt, lower limits or rates of the actuators, or more steps to settle."
             ) from error
 
-    def _close_window(self) -> None:
-        window, self._window = self._window, None
-        if window is not None:
-            window.close()

@@ -53,6 +53,8 @@ class AnimatedPoint:
     """Color as #rrggbb."""
     size: float = 1.0
     """Radius relative to a marker of size 1 [-]."""
+    opacity: float = 0.45
+    """Opacity of its ball [-]; a goal shows the tip that has reached it."""
 
 
 def markers_of(goals: np.ndarray, tips: np.ndarray) -> list[AnimatedPoint]:
@@ -60,7 +62,7 @@ def markers_of(goals: np.ndarray, tips: np.ndarray) -> list[AnimatedPoint]:
     markers = []
     for e in range(goals.shape[1]):
         if tips.shape[1]:
-            markers.append(AnimatedPoint("tip", tips[:, e], TIP, 0.7))
+            markers.append(AnimatedPoint("tip", tips[:, e], TIP, 0.7, 0.9))
         markers.append(AnimatedPoint("goal", goals[:, e], GOAL))
     return markers
 

@@ -24,7 +24,6 @@ from sofa_softctl.view.movie.animation import (
 )
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
-from sofa_softctl.view.movie.renderer import check_renderer
 from sofa_softctl.view.movie.surface import balls, surface_triangles
 
 COLORS = (AnimatedSurface.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
@@ -41,7 +40,6 @@ class Camera(Observer):
     ) -> None:
         if path is not None:
             check_suffix(path)
-            check_renderer()  # before the run, not after it
         self.session = session
         self.path, self.view = path, view
         self._bodies = bodies_of(session.nodes())

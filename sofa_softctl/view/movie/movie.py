@@ -1,13 +1,16 @@
-"""Render animations off-screen with PyVista (extra [view])."""
+"""Movies of animations, GIF or MP4."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from sofa_softctl.base.files import replace_atomically
+from sofa_softctl.base.machine import thread_count
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.movie.animation import (
     AnimatedCable,
@@ -23,7 +26,7 @@ from sofa_softctl.view.movie.encoding import (
     write_gif,
     write_mp4,
 )
-from sofa_softctl.view.movie.stage import open_stage
+from sofa_softctl.view.movie.stage import Stage
 
 Progress = Callable[[int, int], None]
 """Function called with the number of finished frames and of all frames."""
@@ -53,7 +56,7 @@ def save_movie(
         progress: Called after each frame.
 
     Raises:
-        SoftctlError: another suffix, a missing extra, or nothing to render with.
+        SoftctlError: another suffix, or an MP4 without its extra or encoder.
         ValueError: an animation that cannot be shown.
     """
     path = Path(path)
@@ -64,8 +67,9 @@ def save_movie(
     if path.suffix == ".gif":
         frame_rate = min(frame_rate, 50.0)  # browsers play faster GIFs at 10 Hz
     frames = [int(frame) for frame in frames_at(animation.time, frame_rate)]
-    with open_stage(animation, size, title, view) as stage, replace_atomically(path) as name:
-        pictures = _report_progress(map(stage.picture, frames), len(frames), progress)
+    stage = Stage(animation, size, title, view)
+    with replace_atomically(path) as name:
+        pictures = _report_progress(_paint_ahead(stage, frames), len(frames), progress)
         if path.suffix == ".gif":
             sample = [stage.picture(frame) for frame in frames[:: 1 + len(frames) // 8]]
             write_gif(name, pictures, palette_of(sample), delays_of(len(frames), frame_rate))
@@ -112,6 +116,23 @@ def check_animation(animation: Animation) -> None:
                     f"Triangles of the {label} name vertices {first} to {last}, "
                     f"but there are {positions.shape[1]}."
                 )
+
+
+def _paint_ahead(stage: Stage, frames: list[int]) -> Iterator[np.ndarray]:
+    """Yield the pictures of the frames, of which other threads paint the next ones meanwhile."""
+    workers = thread_count()
+    with ThreadPoolExecutor(workers, thread_name_prefix="movie") as pool:
+        pictures: deque[Future[np.ndarray]] = deque()
+        try:
+            for frame in frames:
+                pictures.append(pool.submit(stage.picture, frame))
+                if len(pictures) > 2 * workers:
+                    yield pictures.popleft().result()
+            while pictures:
+                yield pictures.popleft().result()
+        finally:
+            for picture in pictures:
+                picture.cancel()
 
 
 def _report_progress(

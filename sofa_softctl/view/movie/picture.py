@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.view.movie.animation import Animation
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.encoding import write_picture
 from sofa_softctl.view.movie.movie import check_animation
-from sofa_softctl.view.movie.stage import open_stage
+from sofa_softctl.view.movie.stage import Stage
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 SIZE = (1920, 1440)
 """Default width and height [pixel]."""
+SAMPLES = 4
+"""Samples of a pixel along each side."""
 SIZE_MIN, SIZE_MAX = 16, 16384
 """Smallest and largest width or height [pixel]."""
 
@@ -50,8 +50,10 @@ def save_picture(
     count = len(animation.time)
     if not -count <= frame < count:
         raise ValueError(f"There is no frame {frame}: the animation has {count} frames.")
-    with open_stage(animation, size, "", view) as stage, replace_atomically(path) as name:
-        write_picture(name, stage.picture(int(np.arange(count)[frame])))
+    stage = Stage(animation, size, view=view, samples=SAMPLES)
+    picture = stage.picture(frame % count, transparent=transparent)
+    with replace_atomically(path) as name:
+        write_picture(name, picture)
 
 
 def check_picture(path: Path, size: tuple[int, int], transparent: bool = False) -> None:
