@@ -53,7 +53,7 @@ class AnimatedPoint:
     """Color as #rrggbb."""
     size: float = 1.0
     """Radius relative to a marker of size 1 [-]."""
-    opacity: float = 0.45
+    opacity: float = 0.35
     """Opacity of its ball [-]; a goal shows the tip that has reached it."""
 
 

@@ -115,8 +115,9 @@ class Stage:
         for body, skin in zip(self.animation.bodies, self._skins, strict=True):
             self._add_body(body, skin, frame, solids, veils, lines)
         self._add_cables(frame, lines)
-        for ends in self._arrows:
-            lines.append(Lines(self._seen(ends[frame]), _rgb(CONTACT), 1.6 * self._pixel, True))
+        for arrows in self._arrows:
+            ends = arrows[frame][(arrows[frame, :, 0] != arrows[frame, :, 1]).any(axis=1)]
+            lines.append(Lines(self._seen(ends), _rgb(CONTACT), 1.6 * self._pixel, True))
         veils += [self._ball_at(marker, frame) for marker in self.animation.markers]
         picture = self._paint(frame, solids, veils, lines, transparent)
         if transparent:
