@@ -19,8 +19,8 @@ SEE_THROUGH = 0.55
 """Opacity of bodies with cables inside [-]."""
 SLACK = np.array([61, 74, 94])
 """Color of a cable without tension."""
-CABLE_WIDTH = (3.0, 7.0)
-"""Width of a cable without, and with the greatest tension [pixel]."""
+CABLE_WIDTH = 4.0
+"""Width of a cable [pixel]."""
 FORCE_LENGTH = 0.2
 """Length of the greatest contact force by the size of the scene [-]."""
 TIP_RADIUS = 0.012
@@ -53,11 +53,11 @@ class Stage:
         self._add_bodies(animation)
         self._add_lines(animation)
         self._tips = [
-            self._scene.add_icosphere(f"/tips/{k}", TIP_RADIUS, color=_rgb(TIP))
+            self._scene.add_icosphere(f"/tips/{k}", TIP_RADIUS, color=rgb(TIP))
             for k, marker in enumerate(_tips(animation))
         ]
         self._forces = self._scene.add_arrows(
-            "/contact forces", np.zeros((1, 2, 3)), _rgb(CONTACT), visible=False,
+            "/contact forces", np.zeros((1, 2, 3)), rgb(CONTACT), visible=False,
             shaft_radius=0.004, head_radius=0.01, head_length=0.025,
         )  # fmt: skip
         self._place_camera(server, animation)
@@ -77,11 +77,8 @@ class Stage:
             points = self.to_page(body.positions[frame][nodes])
             if np.isfinite(points).all():
                 handle.vertices = points
-        for line, handle in zip(animation.lines, self._lines, strict=True):
-            points = self.to_page(line.points[frame])
-            if np.isfinite(points).all():
-                handle.points = np.stack([points[:-1], points[1:]], axis=1)
-                handle.colors, handle.thickness = self._look_of(line, frame)
+        if animation.lines:
+            self._lines.points, self._lines.colors = self._segments(animation, frame)
         for marker, handle in zip(_tips(animation), self._tips, strict=True):
             position = self.to_page(marker.positions[frame])
             if np.isfinite(position).all():
@@ -103,14 +100,20 @@ class Stage:
         if acts.any() != self._forces.visible:
             self._forces.visible = bool(acts.any())
 
-    def _look_of(self, line: Any, frame: int) -> tuple[np.ndarray, float]:
-        """Return color and width of a cable by its tension."""
-        tension = 0.0 if line.tension is None else float(line.tension[frame])
-        self._tension = max(self._tension, tension if np.isfinite(tension) else 0.0)
-        fraction = min(max(tension / self._tension, 0.0), 1.0) if np.isfinite(tension) else 0.0
-        color = SLACK + fraction * (np.array(_rgb(line.color)) - SLACK)
-        low, high = CABLE_WIDTH
-        return np.round(color).astype(np.uint8), low + fraction * (high - low)
+    def _segments(self, animation: Animation, frame: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the segments of all cables, and their colors by tension, shapes (n, 2, 3)."""
+        lines = animation.lines
+        points = self.to_page(np.concatenate([line.points[frame] for line in lines]))
+        tensions = np.array(
+            [0.0 if line.tension is None else line.tension[frame] for line in lines]
+        )
+        tensions = np.nan_to_num(tensions)
+        self._tension = max(self._tension, tensions.max())
+        fraction = np.clip(tensions / self._tension, 0.0, 1.0)[:, None]
+        colors = np.round(SLACK + fraction * (self._line_colors - SLACK)).astype(np.uint8)
+        segments = np.nan_to_num(points)[self._line_ends]
+        colors = colors[self._line_of_segment][:, None]
+        return segments, np.broadcast_to(colors, segments.shape)
 
     def _add_bodies(self, animation: Animation) -> None:
         self._bodies = []
@@ -127,24 +130,23 @@ class Stage:
                 f"/bodies{_node_name(body.name)}",
                 np.nan_to_num(self.to_page(body.positions[0][nodes])),
                 triangles,
-                color=_rgb(body.color),
+                color=rgb(body.color),
                 opacity=SEE_THROUGH if is_see_through else None,
                 side="double",
             )
             self._bodies.append((handle, nodes))
 
     def _add_lines(self, animation: Animation) -> None:
-        self._lines = []
-        for line in animation.lines:
-            points = np.nan_to_num(self.to_page(line.points[0]))
-            self._lines.append(
-                self._scene.add_line_segments(
-                    f"/cables{_node_name(line.name)}",
-                    np.stack([points[:-1], points[1:]], axis=1),
-                    SLACK,
-                    thickness=CABLE_WIDTH[0],
-                    thickness_units="screen",
-                )
+        """Add all cables as one object: each object costs its own messages."""
+        if animation.lines:
+            counts = np.array([len(line.points[0]) for line in animation.lines])
+            begin = np.delete(np.arange(counts.sum()), counts.cumsum() - 1)
+            self._line_ends = np.stack([begin, begin + 1], axis=1)
+            self._line_of_segment = np.repeat(np.arange(len(counts)), counts - 1)
+            self._line_colors = np.array([rgb(line.color) for line in animation.lines])
+            points, colors = self._segments(animation, 0)
+            self._lines = self._scene.add_line_segments(
+                "/cables", points, colors, thickness=CABLE_WIDTH, thickness_units="screen"
             )
 
     def _place_camera(self, server: Any, animation: Animation) -> None:
@@ -163,7 +165,7 @@ def _tips(animation: Animation) -> list[Any]:
     return [marker for marker in animation.markers if marker.name == "tip"]
 
 
-def _rgb(color: str) -> tuple[int, int, int]:
+def rgb(color: str) -> tuple[int, int, int]:
     """Return red, green and blue from 0 to 255 of #rrggbb."""
     red, green, blue = bytes.fromhex(color[1:])
     return red, green, blue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,27 @@ class Camera(Observer):
     def clear(self) -> None:
         """Remove all frames."""
         self._time, self._frames = [], []
+
+    def forget_after(self, time: float) -> None:
+        """Remove the frames from a time on."""
+        count = bisect_left(self._time, time)
+        del self._time[count:], self._frames[count:]
+
+    def thin_out(self) -> None:
+        """Remove every second frame of the older three quarters."""
+        old = slice(1, 3 * len(self._frames) // 4, 2)
+        del self._time[old], self._frames[old]
+
+    @property
+    def times(self) -> list[float]:
+        """Time of each frame [time]."""
+        return self._time
+
+    @property
+    def memory(self) -> int:
+        """Memory of the frames, all taken to be like the last one [byte]."""
+        last = self._frames[-1].values() if self._frames else ()
+        return len(self._frames) * sum(values.nbytes for values in last)
 
     def _current_frame(self) -> dict[Any, np.ndarray]:
         frame: dict[Any, np.ndarray] = {}
