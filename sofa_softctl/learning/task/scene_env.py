@@ -368,4 +368,3 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                 f"{self._failed_first} episodes in a row diverged in their first decision: {error} "
                 "Try a smaller dt, lower limits or rates of the actuators, or more steps to settle."
             ) from error
-

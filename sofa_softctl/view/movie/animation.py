@@ -53,7 +53,7 @@ class AnimatedPoint:
     """Color as #rrggbb."""
     size: float = 1.0
     """Radius relative to a marker of size 1 [-]."""
-    opacity: float = 0.35
+    opacity: float = 0.45
     """Opacity of its ball [-]; a goal shows the tip that has reached it."""
 
 
@@ -118,3 +118,38 @@ def frames_at(time: np.ndarray, frame_rate: float) -> np.ndarray:
     count = max(1, round((time[-1] - time[0]) * frame_rate))
     times = time[0] + np.arange(count + 1) / frame_rate
     return np.minimum(np.searchsorted(time, times - 1e-9), len(time) - 1)
+
+
+def check_animation(animation: Animation) -> None:
+    """Raise ValueError if there is nothing to show, or a shape or value is invalid."""
+    count = len(animation.time)
+    items: list[tuple[str, AnimatedSurface | AnimatedCable | AnimatedPoint]] = [
+        *(("body", body) for body in animation.bodies),
+        *(("line", line) for line in animation.lines),
+        *(("marker", marker) for marker in animation.markers),
+    ]
+    if not count or not items:
+        raise ValueError(f"There is nothing to show: {count} frames of {len(items)} objects.")
+    if not (np.diff(animation.time) >= 0.0).all():
+        raise ValueError("The times of an animation must not decrease.")
+    for kind, item in items:
+        label = f"{kind} '{item.name}'"
+        positions = item.points if isinstance(item, AnimatedCable) else item.positions
+        shape = (count, 3) if isinstance(item, AnimatedPoint) else (count, *positions.shape[1:2], 3)
+        if positions.shape != shape:
+            raise ValueError(f"The {label} must have shape {shape}. Got: {positions.shape}.")
+        finite = np.isfinite(positions).reshape(count, -1).all(axis=1)
+        if not finite.all():
+            raise ValueError(f"The {label} is not finite in frame {int(np.argmin(finite))}.")
+        tension = item.tension if isinstance(item, AnimatedCable) else None
+        if tension is not None and tension.shape != (count,):
+            raise ValueError(
+                f"The tension of {label} must have shape ({count},). Got: {tension.shape}."
+            )
+        if isinstance(item, AnimatedSurface) and item.triangles.size:  # else VTK crashes
+            first, last = int(item.triangles.min()), int(item.triangles.max())
+            if first < 0 or last >= positions.shape[1]:
+                raise ValueError(
+                    f"Triangles of the {label} name vertices {first} to {last}, "
+                    f"but there are {positions.shape[1]}."
+                )

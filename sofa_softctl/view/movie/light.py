@@ -6,14 +6,18 @@ import numpy as np
 
 AMBIENT = 0.34
 """Light without direction, part of a body's color [-]."""
-_ELEVATION, _AZIMUTH = np.radians([(50.0, 10.0), (-75.0, 0.0), (0.0, 0.0), (0.0, 110.0), (0.0, -110.0)]).T
-DIRECTIONS = np.stack(
-    [np.cos(_ELEVATION) * np.sin(_AZIMUTH), np.sin(_ELEVATION), np.cos(_ELEVATION) * np.cos(_AZIMUTH)],
-    axis=1,
+DIRECTIONS = np.array(
+    [
+        (0.112, 0.766, 0.633),  # key: 50 degrees above the camera, 10 to its right
+        (0.0, -0.966, 0.259),  # from below
+        (0.0, 0.0, 1.0),  # from the camera
+        (0.940, 0.0, -0.342),  # from behind, right
+        (-0.940, 0.0, -0.342),  # and left
+    ]
 )
-"""Towards each light, in axes of the camera: right, up, towards it; shape (5, 3)."""
+"""Unit vectors towards each light, in axes of the camera: right, up, towards it."""
 INTENSITIES = 0.75 * np.array([1.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.5, 1.0 / 3.5])
-"""Of the key light, from below, from the camera, and two from behind [-]."""
+"""Intensity of each light [-]."""
 SHINE_EXPONENT = 20.0
 
 

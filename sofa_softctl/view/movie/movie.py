@@ -12,13 +12,7 @@ import numpy as np
 from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.base.machine import thread_count
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view.movie.animation import (
-    AnimatedCable,
-    AnimatedPoint,
-    AnimatedSurface,
-    Animation,
-    frames_at,
-)
+from sofa_softctl.view.movie.animation import Animation, check_animation, frames_at
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.encoding import (
     delays_of,
@@ -32,13 +26,15 @@ Progress = Callable[[int, int], None]
 """Function called with the number of finished frames and of all frames."""
 
 SUFFIXES = (".gif", ".mp4")
+SIZE = (640, 480)
+"""Default width and height [pixel]."""
 
 
 def save_movie(
     animation: Animation,
     path: str | Path,
     *,
-    size: tuple[int, int] = (640, 480),
+    size: tuple[int, int] = SIZE,
     frame_rate: float = 20.0,
     title: str = "",
     view: View | None = None,
@@ -81,41 +77,6 @@ def check_suffix(path: Path) -> None:
     """Raise SoftctlError if no movie of that suffix can be written."""
     if path.suffix not in SUFFIXES:
         raise SoftctlError(f"A movie needs a name in {' or '.join(SUFFIXES)}, got '{path}'.")
-
-
-def check_animation(animation: Animation) -> None:
-    """Raise ValueError if there is nothing to show, or a shape or value is invalid."""
-    count = len(animation.time)
-    items: list[tuple[str, AnimatedSurface | AnimatedCable | AnimatedPoint]] = [
-        *(("body", body) for body in animation.bodies),
-        *(("line", line) for line in animation.lines),
-        *(("marker", marker) for marker in animation.markers),
-    ]
-    if not count or not items:
-        raise ValueError(f"There is nothing to show: {count} frames of {len(items)} objects.")
-    if not (np.diff(animation.time) >= 0.0).all():
-        raise ValueError("The times of an animation must not decrease.")
-    for kind, item in items:
-        label = f"{kind} '{item.name}'"
-        positions = item.points if isinstance(item, AnimatedCable) else item.positions
-        shape = (count, 3) if isinstance(item, AnimatedPoint) else (count, *positions.shape[1:2], 3)
-        if positions.shape != shape:
-            raise ValueError(f"The {label} must have shape {shape}. Got: {positions.shape}.")
-        finite = np.isfinite(positions).reshape(count, -1).all(axis=1)
-        if not finite.all():
-            raise ValueError(f"The {label} is not finite in frame {int(np.argmin(finite))}.")
-        tension = item.tension if isinstance(item, AnimatedCable) else None
-        if tension is not None and tension.shape != (count,):
-            raise ValueError(
-                f"The tension of {label} must have shape ({count},). Got: {tension.shape}."
-            )
-        if isinstance(item, AnimatedSurface) and item.triangles.size:  # else VTK crashes
-            first, last = int(item.triangles.min()), int(item.triangles.max())
-            if first < 0 or last >= positions.shape[1]:
-                raise ValueError(
-                    f"Triangles of the {label} name vertices {first} to {last}, "
-                    f"but there are {positions.shape[1]}."
-                )
 
 
 def _paint_ahead(stage: Stage, frames: list[int]) -> Iterator[np.ndarray]:

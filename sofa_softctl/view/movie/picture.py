@@ -6,10 +6,9 @@ from pathlib import Path
 
 from sofa_softctl.base.files import replace_atomically
 from sofa_softctl.errors import SoftctlError
-from sofa_softctl.view.movie.animation import Animation
+from sofa_softctl.view.movie.animation import Animation, check_animation
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.encoding import write_picture
-from sofa_softctl.view.movie.movie import check_animation
 from sofa_softctl.view.movie.stage import Stage
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -17,8 +16,6 @@ SIZE = (1920, 1440)
 """Default width and height [pixel]."""
 SAMPLES = 4
 """Samples of a pixel along each side."""
-SIZE_MIN, SIZE_MAX = 16, 16384
-"""Smallest and largest width or height [pixel]."""
 
 
 def save_picture(
@@ -45,7 +42,7 @@ def save_picture(
         ValueError: An animation that cannot be shown, a frame or a size out of range.
     """
     path = Path(path)
-    check_picture(path, size, transparent)
+    check_picture(path, transparent)
     check_animation(animation)
     count = len(animation.time)
     if not -count <= frame < count:
@@ -56,16 +53,11 @@ def save_picture(
         write_picture(name, picture)
 
 
-def check_picture(path: Path, size: tuple[int, int], transparent: bool = False) -> None:
-    """Raise an error for a picture that cannot be written; see `save_picture`."""
+def check_picture(path: Path, transparent: bool = False) -> None:
+    """Raise SoftctlError if no picture of that suffix can be written."""
     if path.suffix not in SUFFIXES:
         raise SoftctlError(f"A picture needs a name in .png, .jpg or .jpeg, got '{path}'.")
     if transparent and path.suffix != ".png":
         raise SoftctlError(
             f"A picture with a transparent background needs a name in .png, got '{path}'."
-        )
-    if not all(SIZE_MIN <= side <= SIZE_MAX for side in size):
-        raise ValueError(
-            f"A picture is from {SIZE_MIN} to {SIZE_MAX} pixels wide and high. "
-            f"Got: {size[0]}x{size[1]}."
         )

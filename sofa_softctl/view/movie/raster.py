@@ -79,11 +79,10 @@ def paint(
         low, high = first * samples, (first + count) * samples
         dirty[0], dirty[1] = columns, 0
         for k in range(opaque_count):
-            _fill(color, depth, veil, dirty, low, high, triangles[k], colors[k], np.float32(1.0))
+            _fill(color, depth, veil, dirty, low, high, triangles[k], colors[k], 1.0)
         for k in range(len(segments)):
-            _draw(
-                color, depth, dirty, low, high, segments[k], segment_colors[k], radius[k], is_tube[k]
-            )
+            ends, shade = segments[k], segment_colors[k]
+            _draw(color, depth, dirty, low, high, ends, shade, radius[k], is_tube[k])
         for k in range(opaque_count, len(triangles)):
             _fill(color, depth, veil, dirty, low, high, triangles[k], colors[k], opacity[k])
         for t in range(len(trail_colors)):

@@ -29,8 +29,14 @@ SKIN_OPACITY = 0.28
 """Opacity of a body's near side, through which cables are seen [-]."""
 LIFT = 0.004
 """Distance by which lines lie in front of surfaces, by the size of the scene [-]."""
+MARKER_RADIUS = 0.018
+"""Radius of a marker of size 1, by the size of the scene [-]."""
 BALL_ROUNDS = 2
 """Subdivisions of a marker's ball: 320 faces."""
+
+
+SIZE_MIN, SIZE_MAX = 16, 16384
+"""Smallest and largest width or height [pixel]."""
 
 
 class Triangles(NamedTuple):
@@ -42,6 +48,8 @@ class Triangles(NamedTuple):
     """Color of each corner, shape (n, 3, 3)."""
     opacity: float
     """Opacity of all [-]."""
+    lead: float = 0.0
+    """Distance by which they are painted as if they were nearer [length]."""
 
 
 class Lines(NamedTuple):
@@ -66,6 +74,9 @@ class Stage:
         title: Line at the top.
         view: View of the camera. By default, one that shows the motion.
         samples: Samples of a pixel along each side; more are smoother and take longer.
+
+    Raises:
+        ValueError: A side of the picture is shorter than `SIZE_MIN` or longer than `SIZE_MAX`.
     """
 
     def __init__(
@@ -77,6 +88,7 @@ class Stage:
         *,
         samples: int = 2,
     ) -> None:
+        check_size(size)
         self.animation, self.size, self.title, self._samples = animation, size, title, samples
         self._view = view
         low, high = animation.bounds()
@@ -93,7 +105,7 @@ class Stage:
     def frame_all(self) -> None:
         """Place the camera so that all frames of the animation fit."""
         direction, up = direction_of(self.animation, self._view)
-        tips = [ends[(ends[..., 0, :] != ends[..., 1, :]).any(axis=-1)][:, 1] for ends in self._arrows]
+        tips = [ends[_has_length(ends)][:, 1] for ends in self._arrows]
         cloud = np.concatenate([cloud_of(self.animation), *tips])
         width, height = self.size
         self._eye, _ = framing(cloud, direction, up, width / height)
@@ -116,8 +128,8 @@ class Stage:
             self._add_body(body, skin, frame, solids, veils, lines)
         self._add_cables(frame, lines)
         for arrows in self._arrows:
-            ends = arrows[frame][(arrows[frame, :, 0] != arrows[frame, :, 1]).any(axis=1)]
-            lines.append(Lines(self._seen(ends), _rgb(CONTACT), 1.6 * self._pixel, True))
+            ends = self._seen(arrows[frame][_has_length(arrows[frame])])
+            lines.append(Lines(ends, _rgb(CONTACT), 1.6 * self._pixel, True))
         veils += [self._ball_at(marker, frame) for marker in self.animation.markers]
         picture = self._paint(frame, solids, veils, lines, transparent)
         if transparent:
@@ -180,12 +192,13 @@ class Stage:
     def _ball_at(self, marker: AnimatedPoint, frame: int) -> Triangles:
         """Return the near half of a marker's ball."""
         normals, triangles = self._ball
-        radius = 0.018 * self._extent * marker.size
+        radius = MARKER_RADIUS * self._extent * marker.size
         normals = normals @ self._axes.T
         corners = self._seen(marker.positions[frame]) + radius * normals * [1.0, 1.0, -1.0]
         near = triangles[normals[triangles][:, :, 2].mean(axis=1) > 0.0]
         colors = shade(normals, _rgb(marker.color), 0.4)
-        return Triangles(corners[near], colors[near], marker.opacity)
+        lead = MARKER_RADIUS * self._extent / marker.size  # a tip is painted over its goal
+        return Triangles(corners[near], colors[near], marker.opacity, lead)
 
     def _project(self, points: np.ndarray) -> np.ndarray:
         """Return x and y [sample], from the upper left, and 1 / distance, shape (..., 3)."""
@@ -208,18 +221,20 @@ class Stage:
         near = 0.01 * self._extent
         solids = [_clip(triangles, near) for triangles in solids]
         veils = [_clip(triangles, near) for triangles in veils]
-        lines = [line._replace(ends=line.ends[(line.ends[..., 2] > near).all(axis=1)]) for line in lines]
         parts = [*solids, *veils, Triangles(np.empty((0, 3, 3)), np.empty((0, 3, 3)), 1.0)]
         corners = self._project(np.concatenate([part.corners for part in parts]))
         colors = np.concatenate([part.colors for part in parts])
         opacity = np.repeat([part.opacity for part in parts], [len(part.corners) for part in parts])
         solid_count = sum(len(part.corners) for part in solids)
+        lead = np.repeat([part.lead for part in parts], [len(part.corners) for part in parts])
+        nearness = corners[:, :, 2].mean(axis=1)
+        nearness *= 1.0 + lead * nearness
         order = np.arange(len(corners))
-        order[solid_count:] = solid_count + np.argsort(corners[solid_count:, :, 2].sum(axis=1))
-        ends = np.concatenate([np.empty((0, 2, 3)), *(line.ends for line in lines)])
-        ends = self._project(ends)
-        ends[..., 2] *= 1.0 + LIFT * self._extent * ends[..., 2]
-        counts = [len(line.ends) for line in lines]
+        order[solid_count:] = solid_count + np.argsort(nearness[solid_count:])
+        ends = [line.ends[(line.ends[..., 2] > near).all(axis=1)] for line in lines]
+        counts = [len(segments) for segments in ends]
+        segments = self._project(np.concatenate([np.empty((0, 2, 3)), *ends]))
+        segments[..., 2] *= 1.0 + LIFT * self._extent * segments[..., 2]
         line_colors = np.array([line.color for line in lines]).reshape(-1, 3)
         trails, starts = self._trails(frame)
         background = np.zeros(4) if transparent else np.append(GROUND, 1.0)
@@ -234,7 +249,7 @@ class Stage:
             colors[order],
             opacity[order],
             solid_count,
-            ends,
+            segments,
             np.repeat(line_colors, counts, axis=0),
             np.repeat([0.5 * self._samples * line.width for line in lines], counts),
             np.repeat(np.array([line.is_tube for line in lines], dtype=bool), counts),
@@ -258,6 +273,15 @@ class Stage:
         )
 
 
+def check_size(size: tuple[int, int]) -> None:
+    """Raise ValueError if a picture cannot have a width and height [pixel]."""
+    if not all(SIZE_MIN <= side <= SIZE_MAX for side in size):
+        raise ValueError(
+            f"A picture is from {SIZE_MIN} to {SIZE_MAX} pixels wide and high. "
+            f"Got: {size[0]}x{size[1]}."
+        )
+
+
 def trail_opacity(time: np.ndarray, frame: int) -> np.ndarray:
     """Return the opacity of a path: faint, and strong behind the marker, shape (n_frames,)."""
     fading_time = max(0.25 * (time[-1] - time[0]), 1e-12)
@@ -271,6 +295,11 @@ def _arrows(forces: Forces, length_max: float) -> np.ndarray:
     size_max = np.linalg.norm(forces.vectors, axis=2).max(initial=0.0)
     scale = length_max / size_max if size_max > 0.0 else 0.0
     return np.stack([forces.points, forces.points + scale * forces.vectors], axis=2)
+
+
+def _has_length(ends: np.ndarray) -> np.ndarray:
+    """Return which lines (..., 2, 3) have two ends."""
+    return (ends[..., 0, :] != ends[..., 1, :]).any(axis=-1)
 
 
 def _clip(triangles: Triangles, near: float) -> Triangles:

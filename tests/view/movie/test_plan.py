@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from sofa_softctl.view.movie.renderer import check_renderer
 from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
@@ -15,7 +16,6 @@ from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Obstacle, Sph
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 from sofa_softctl.view.movie import plan as plan_movie
 from sofa_softctl.view.movie.plan import plan_animation, save_plan_movie
-from sofa_softctl.view.movie.renderer import check_renderer
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 K, DT = 12, 0.2
