@@ -241,11 +241,7 @@ def run_without(place, names, words, **environment):
 @pytest.mark.parametrize(
     ("names", "words", "message"),
     [
-        (["pyvista"], [*RUN, "--movie", "m.gif"], VIEW),
-        (["pyvista"], [*RUN, "--movie", "m.mp4"], VIEW),
-        (["imageio"], [*RUN, "--movie", "m.mp4"], VIEW),
         (["imageio_ffmpeg"], [*RUN, "--movie", "m.mp4"], "Movies in .mp4 need the extra [view]"),
-        (["pyvista"], [*PLAN, "--movie", "m.gif"], VIEW),
         (["imageio_ffmpeg"], [*PLAN, "--movie", "m.mp4"], VIEW),
         (["casadi"], [*BUILD, "--out", "new.library"], CASADI),
         (["casadi"], [*BUILD, "--estimate"], CASADI),

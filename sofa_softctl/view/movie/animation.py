@@ -53,8 +53,8 @@ class AnimatedPoint:
     """Color as #rrggbb."""
     size: float = 1.0
     """Radius relative to a marker of size 1 [-]."""
-    opacity: float = 0.45
-    """Opacity of its ball [-]; a goal shows the tip that has reached it."""
+    opacity: float = 0.75
+    """Opacity of its ball [-]."""
 
 
 def markers_of(goals: np.ndarray, tips: np.ndarray) -> list[AnimatedPoint]:

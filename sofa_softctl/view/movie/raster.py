@@ -25,6 +25,10 @@ BAND_SAMPLES = 1 << 17
 """Samples of a band: 24 bytes each, together about as large as a second-level cache."""
 
 
+HIDING_OPACITY = 0.8
+"""Opacity from which on a veil hides what is painted behind it later [-]."""
+
+
 @njit(nogil=True)
 def paint(
     picture: np.ndarray,
@@ -106,7 +110,7 @@ def _fill(
     shade: np.ndarray,
     opacity: float,
 ) -> None:
-    """Fill a triangle in the rows of a band; one that is not opaque hides nothing."""
+    """Fill a triangle in the rows of a band."""
     y = corner[:, 1]
     a, b, c = 0, 1, 2  # by height on the screen
     if y[b] < y[a]:
@@ -172,10 +176,12 @@ def _fill(
                 green += g_step
                 blue += b_step
         else:
-            part = np.float32(opacity)
+            part, hides = np.float32(opacity), opacity >= HIDING_OPACITY
             for j in range(left, right):
                 if w > depth[i, j]:
                     veil[i, j] = max(veil[i, j], w)
+                    if hides:
+                        depth[i, j] = w
                     color[i, j, 0] = rest * color[i, j, 0] + part * red
                     color[i, j, 1] = rest * color[i, j, 1] + part * green
                     color[i, j, 2] = rest * color[i, j, 2] + part * blue
@@ -263,7 +269,7 @@ def _draw(
             cover = np.float32(min(reach - distance, 1.0))
             light = 1.0
             if is_tube:  # round: its sides look away
-                light = 0.45 + 0.55 * np.sqrt(1.0 - (distance / reach) ** 2)
+                light = 0.65 + 0.35 * np.sqrt(1.0 - (distance / reach) ** 2)
             rest = np.float32(1.0) - cover
             for channel in range(3):
                 color[i, j, channel] = rest * color[i, j, channel] + cover * np.float32(

@@ -27,7 +27,7 @@ SLACK = np.array([0.24, 0.29, 0.37])
 """Color of a cable without tension."""
 SKIN_OPACITY = 0.28
 """Opacity of a body's near side, through which cables are seen [-]."""
-LIFT = 0.004
+LIFT = 0.0015
 """Distance by which lines lie in front of surfaces, by the size of the scene [-]."""
 MARKER_RADIUS = 0.018
 """Radius of a marker of size 1, by the size of the scene [-]."""
@@ -100,6 +100,7 @@ class Stage:
         pushed = [forces for forces in animation.forces if forces.points.shape[1]]
         self._arrows = [_arrows(forces, 0.22 * self._extent) for forces in pushed]
         self._ball = unit_ball(BALL_ROUNDS)
+        self._markers = sorted(animation.markers, key=lambda marker: -marker.size)  # tips last
         self.frame_all()
 
     def frame_all(self) -> None:
@@ -130,7 +131,7 @@ class Stage:
         for arrows in self._arrows:
             ends = self._seen(arrows[frame][_has_length(arrows[frame])])
             lines.append(Lines(ends, _rgb(CONTACT), 1.6 * self._pixel, True))
-        veils += [self._ball_at(marker, frame) for marker in self.animation.markers]
+        veils += [self._ball_at(marker, frame) for marker in self._markers]
         picture = self._paint(frame, solids, veils, lines, transparent)
         if transparent:
             return picture
@@ -238,7 +239,7 @@ class Stage:
         line_colors = np.array([line.color for line in lines]).reshape(-1, 3)
         trails, starts = self._trails(frame)
         background = np.zeros(4) if transparent else np.append(GROUND, 1.0)
-        markers = self.animation.markers
+        markers = self._markers
         width, height = self.size
         picture = np.empty((height, width, 4 if transparent else 3), dtype=np.uint8)
         paint(
@@ -265,7 +266,7 @@ class Stage:
         """Return the points of the markers' paths with their opacity, and where each begins."""
         time = self.animation.time
         opacity = trail_opacity(time, frame)
-        paths = [self._project(self._seen(marker.positions)) for marker in self.animation.markers]
+        paths = [self._project(self._seen(marker.positions)) for marker in self._markers]
         points = [np.column_stack([path, opacity]) for path in paths]
         return (
             np.concatenate([np.empty((0, 4)), *points]),

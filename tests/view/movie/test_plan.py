@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from sofa_softctl.view.movie.renderer import check_renderer
 from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
-from sofa_softctl.errors import SoftctlError
 from sofa_softctl.surrogate.costs.costs import Following, Point
 from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Obstacle, Sphere
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene
@@ -145,13 +143,7 @@ def test_movies_are_refused_before_the_plan():
     assert "A plot needs a name in .png, .svg or .pdf" in str(told.exception)
 
 
-@pytest.mark.processes
 def test_the_movie_of_an_arm_that_hangs_is_upright(found, tmp_path, monkeypatch):
-    pytest.importorskip("pyvista", reason="movies need the extra [view]")
-    try:
-        check_renderer()
-    except SoftctlError as error:
-        pytest.skip(str(error))
     monkeypatch.setattr(plan_movie, "FRAME_RATE", 2.0)
     done = []
     save_plan_movie(tmp_path / "plan.gif", found, progress=lambda *at: done.append(at))
