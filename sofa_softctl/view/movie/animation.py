@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.base.colors import GOAL, TIP
+from sofa_softctl.base.colors import BODIES, GOAL, TIP
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class AnimatedSurface:
     """Vertices in each frame [length], shape (n_frames, n, 3)."""
     triangles: np.ndarray
     """Vertex numbers, shape (k, 3)."""
-    color: str = "#e3b7a0"
+    color: str = BODIES[0]
     """Color as #rrggbb."""
     obstacle: bool = False
     """Whether the body is ground or a wall: drawn opaque, and ignored by the camera."""

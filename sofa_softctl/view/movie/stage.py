@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sofa_softctl.base.colors import CONTACT
+from sofa_softctl.base.colors import CONTACT, SLACK
 from sofa_softctl.view.movie.animation import (
     AnimatedPoint,
     AnimatedSurface,
@@ -23,8 +23,6 @@ from sofa_softctl.view.movie.text import write_text
 
 GROUND = np.array([0.965, 0.972, 0.980])
 """Background; a single color, so that a GIF stays small and has no bands."""
-SLACK = np.array([0.24, 0.29, 0.37])
-"""Color of a cable without tension."""
 SKIN_OPACITY = 0.28
 """Opacity of a body's near side, through which cables are seen [-]."""
 LIFT = 0.0015
@@ -186,7 +184,7 @@ class Stage:
             points = self._seen(line.points[frame])
             pull = 0.0 if line.tension is None else float(line.tension[frame]) / self.tension
             fraction = min(max(pull, 0.0), 1.0)
-            color = SLACK + fraction * (_rgb(line.color) - SLACK)
+            color = _rgb(SLACK) + fraction * (_rgb(line.color) - _rgb(SLACK))
             width = (1.5 + 2.5 * fraction) * self._pixel
             lines.append(Lines(np.stack([points[:-1], points[1:]], axis=1), color, width, True))
 

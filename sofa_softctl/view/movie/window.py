@@ -15,7 +15,7 @@ from sofa_softctl.view.movie.animation import (
     Forces,
     markers_of,
 )
-from sofa_softctl.view.movie.capture import COLORS, Camera
+from sofa_softctl.view.movie.capture import Camera
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.stage import Stage
 from sofa_softctl.view.movie.surface import surface_triangles
@@ -52,7 +52,7 @@ def _surface(record: Record, body: Body, number: int) -> AnimatedSurface:
     triangles = body.triangles
     if len(body.tetrahedra):
         triangles = surface_triangles(body.tetrahedra, body.rest)
-    color = colors.GROUND if body.obstacle else COLORS[number % len(COLORS)]
+    color = colors.GROUND if body.obstacle else colors.body(number)
     return AnimatedSurface(body.name, positions, triangles, color, body.obstacle)
 
 
