@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import http
 import io
+import logging
 import secrets
 import socket
 from collections.abc import Callable, Iterator
@@ -97,6 +98,7 @@ def open_server(host: str, port: int | None, title: str) -> tuple[Any, str]:
     with _guarded(guard), redirect_stdout(io.StringIO()):  # viser's banner knows no token
         server = viser.ViserServer(host=host, port=chosen, label=title, verbose=False)
     _forbid_sharing(server)
+    server.get_event_loop().set_exception_handler(_ignore_wrong_message)
     if not _refuses_other_origins(host, server.get_port()):
         stop_server(server)
         raise SoftctlError(
@@ -164,6 +166,7 @@ def _guarded(guard: Guard) -> Iterator[None]:
 
     def serve_guarded(*args: Any, process_request: Callable[..., Any], **options: Any) -> Any:
         options |= {"ping_interval": PING_INTERVAL, "ping_timeout": PING_TIMEOUT}
+        options["logger"] = _silent_log()
         answer = partial(_answer, guard, process_request)
         return serve(*args, process_request=answer, **options)
 
@@ -172,6 +175,17 @@ def _guarded(guard: Guard) -> Iterator[None]:
         yield
     finally:
         websockets.serve = serve  # type: ignore[misc]
+
+
+def _silent_log() -> logging.Logger:
+    """Return a log for web sockets, which would print the traceback of each wrong message."""
+    log = logging.getLogger(f"{__name__}.websockets")
+    log.setLevel(logging.CRITICAL + 1)
+    return log
+
+
+def _ignore_wrong_message(loop: Any, context: dict[str, Any]) -> None:
+    """Do not print the traceback of a message that viser cannot use."""
 
 
 def _answer(guard: Guard, answer: Callable[..., Any], connection: Any, request: Any) -> Any:
