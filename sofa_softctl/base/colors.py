@@ -17,7 +17,7 @@ UNSOLVED = "#d55e00"
 """Colour of steps that were not solved."""
 OBSTACLE, GROUND = "#5d7fa3", "#c8ccd2"
 """Colours of a plan's obstacles, and of walls and floors."""
-BODIES = ("#e3b7a0", "#7fb0de", "#8aa66e", "#f3e9da")
+BODIES = ("#e3b7a0", "#9cc3e4", "#8aa66e", "#f3e9da")
 """Colours of the bodies of a movie, in turn."""
 BALL = "#5f6f80"
 """Colour of spheres that collide."""
