@@ -112,6 +112,9 @@ class Stage:
         right /= np.linalg.norm(right)
         self._axes = np.stack([right, np.cross(direction, right), direction])
         self._focal_length = height / 2.0 / np.tan(np.radians(VIEW_ANGLE / 2.0))  # [pixel]
+        self._balls = [self._ball_of(marker) for marker in self._markers]
+        paths = [self._project(self._seen(marker.positions)) for marker in self._markers]
+        self._paths = [(path[k], k) for path in paths for k in [_separate(path, 2.0 * self._samples)]]
 
     def picture(self, frame: int, *, transparent: bool = False) -> np.ndarray:
         """Return the frame as pixels, shape (height, width, 3).
@@ -129,7 +132,9 @@ class Stage:
         for arrows in self._arrows:
             ends = self._seen(arrows[frame][_has_length(arrows[frame])])
             lines.append(Lines(ends, _rgb(CONTACT), 1.6 * self._pixel, True))
-        veils += [self._ball_at(marker, frame) for marker in self._markers]
+        for marker, ball in zip(self._markers, self._balls, strict=True):
+            centre = self._seen(marker.positions[frame])
+            veils.append(ball._replace(corners=ball.corners + centre))
         picture = self._paint(frame, solids, veils, lines, transparent)
         if transparent:
             return picture
@@ -188,16 +193,15 @@ class Stage:
             width = (1.5 + 2.5 * fraction) * self._pixel
             lines.append(Lines(np.stack([points[:-1], points[1:]], axis=1), color, width, True))
 
-    def _ball_at(self, marker: AnimatedPoint, frame: int) -> Triangles:
-        """Return the near half of a marker's ball."""
+    def _ball_of(self, marker: AnimatedPoint) -> Triangles:
+        """Return the near half of a marker's ball, about its centre."""
         normals, triangles = self._ball
-        radius = MARKER_RADIUS * self._extent * marker.size
         normals = normals @ self._axes.T
-        corners = self._seen(marker.positions[frame]) + radius * normals * [1.0, 1.0, -1.0]
         near = triangles[normals[triangles][:, :, 2].mean(axis=1) > 0.0]
+        offsets = MARKER_RADIUS * self._extent * marker.size * normals * [1.0, 1.0, -1.0]
         colors = shade(normals, _rgb(marker.color), 0.4)
         lead = MARKER_RADIUS * self._extent / marker.size  # a tip is painted over its goal
-        return Triangles(corners[near], colors[near], marker.opacity, lead)
+        return Triangles(offsets[near], colors[near], marker.opacity, lead)
 
     def _project(self, points: np.ndarray) -> np.ndarray:
         """Return x and y [sample], from the upper left, and 1 / distance, shape (..., 3)."""
@@ -262,14 +266,10 @@ class Stage:
 
     def _trails(self, frame: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the points of the markers' paths with their opacity, and where each begins."""
-        time = self.animation.time
-        opacity = trail_opacity(time, frame)
-        paths = [self._project(self._seen(marker.positions)) for marker in self._markers]
-        points = [np.column_stack([path, opacity]) for path in paths]
-        return (
-            np.concatenate([np.empty((0, 4)), *points]),
-            len(time) * np.arange(len(points) + 1),
-        )
+        opacity = trail_opacity(self.animation.time, frame)
+        points = [np.column_stack([path, opacity[k]]) for path, k in self._paths]
+        starts = np.cumsum([0, *(len(path) for path in points)])
+        return np.concatenate([np.empty((0, 4)), *points]), starts
 
 
 def check_size(size: tuple[int, int]) -> None:
@@ -279,6 +279,14 @@ def check_size(size: tuple[int, int]) -> None:
             f"A picture is from {SIZE_MIN} to {SIZE_MAX} pixels wide and high. "
             f"Got: {size[0]}x{size[1]}."
         )
+
+
+def _separate(path: np.ndarray, distance: float) -> np.ndarray:
+    """Return the indices of points of a path (n, 2 or more) in steps of about a distance."""
+    steps = np.linalg.norm(np.diff(path[:, :2], axis=0), axis=1)
+    passed = np.floor(np.concatenate([[0.0], np.cumsum(steps)]) / distance)
+    (indices,) = np.nonzero(np.diff(passed, prepend=-1.0))
+    return np.union1d(indices, [0, len(path) - 1])
 
 
 def trail_opacity(time: np.ndarray, frame: int) -> np.ndarray:
