@@ -14,8 +14,8 @@ POINTS_MAX = 600
 """Number of points of a curve; when they are reached, every second one is dropped."""
 HEIGHT = 170
 """Height of a plot [pixel]."""
-SHOWN = {"error": "error", "effort": "effort", "contact_normal": "normal force"}
-"""Outputs of controllers that are plotted, and their titles."""
+SHOWN = {"error": ("error", "length"), "effort": ("effort", "force")}
+"""Outputs of controllers that are plotted: title, and quantity unless the controller names it."""
 
 
 class Curves:
@@ -73,20 +73,16 @@ class Charts:
         self._curves = []
         for controller in session.controllers:
             outputs = getattr(controller, "outputs", {})
-            names = list(getattr(controller, "names", ()))
-            for key, title in SHOWN.items():
-                if key not in outputs:
-                    continue
-                count = np.size(outputs[key].value)
+            for name, (title, quantity) in SHOWN.items():
+                count = np.size(outputs[name].value) if name in outputs else 0
                 if not count:
                     continue
-                labels = (
-                    names
-                    if key == "effort" and len(names) == count
-                    else [f"{title} {k}" for k in range(count)]
-                )
-                unit = symbol(session.units, "length" if key == "error" else "force")
-                self._curves.append(Curves(gui, f"{title} [{unit}]", outputs[key], labels))
+                quantity, *_ = getattr(controller, "recorded", {}).get(name, (quantity,))
+                labels = list(getattr(controller, "names", ())) if name == "effort" else []
+                if len(labels) != count:
+                    labels = [f"{title} {k}" for k in range(count)]
+                unit = symbol(session.units, quantity)
+                self._curves.append(Curves(gui, f"{title} [{unit}]", outputs[name], labels))
         self.show()
 
     def show(self) -> None:

@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.colors import GOAL
-from sofa_softctl.scene.graph.nodes import own_state
 from sofa_softctl.scene.session.session import Session
-from sofa_softctl.view.browser.stage import Stage, rgb
+from sofa_softctl.view.browser.stage import Stage
 
 HANDLE_SIZE = 0.12
 """Length of a handle's arrows by the size of the scene [-]."""
-BALL_RADIUS = 0.016
-"""Radius of a goal's ball by the size of the scene [-]."""
 HOLD_TIME = 0.6
 """Wall time after a movement in which a handle is its viewer's alone [s]."""
 
@@ -104,7 +100,6 @@ class GoalHandles:
             handle = server.scene.add_transform_controls(
                 f"/goals{point.name}", HANDLE_SIZE, disable_rotations=True, depth_test=False
             )
-            server.scene.add_icosphere(f"/goals{point.name}/ball", BALL_RADIUS, color=rgb(GOAL))
             handle.on_update(self._mover(number, handle))
             self._handles.append(handle)
         self.show()

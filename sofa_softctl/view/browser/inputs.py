@@ -40,7 +40,7 @@ class Parameters:
             return
         self._given = dict(session.parameters)
         self._controls: dict[str, tuple[Any, Any]] = {}
-        with gui.add_folder("Parameters", expand_by_default=False):
+        with gui.add_folder("Parameters"):
             for name, value in values.items():
                 control = _control(gui, name, value)
                 if control is not None:

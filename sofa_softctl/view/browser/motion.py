@@ -20,6 +20,9 @@ from sofa_softctl.view.movie.window import animation_of
 HISTORY_BYTES = 200_000_000
 """Memory for frames that can be looked at again; then every second of the older ones is dropped."""
 
+ROUNDING = 1e-9
+"""Error up to which it is shown as 0 [length]."""
+
 
 class Motion(ABC):
     """Frames in the order of time, of which one is shown."""
@@ -43,14 +46,20 @@ class Motion(ABC):
         """Return an animation and the index in it of a frame."""
 
     @abstractmethod
+    def animation(self) -> Animation:
+        """Return all frames."""
+
+    @abstractmethod
     def reset(self) -> None:
         """Return to the begin."""
 
     def resume(self) -> None:
         """Prepare to go on: a session goes on from its present state."""
+        return
 
     def capture(self) -> None:
         """Make the present state a frame; called for those that are sent to viewers."""
+        return
 
     def status(self) -> list[str]:
         """Return what controllers say of the shown frame, in sentences."""
@@ -122,6 +131,10 @@ class LiveMotion(Motion):
         return self.camera.animation(slice(index, index + 1)), 0
 
     @override
+    def animation(self) -> Animation:
+        return self.camera.animation()
+
+    @override
     def reset(self) -> None:
         self.session.reset()
         self.camera.clear()
@@ -164,13 +177,18 @@ def _sentences(outputs: dict[str, Any], length: str) -> list[str]:
     if "error" in outputs:
         errors = np.ravel(np.asarray(outputs["error"].value, dtype=float))
         if len(errors) and np.isfinite(errors).any():
-            sentences.append(f"{np.nanmax(errors):.3g} {length} from the goal.")
+            sentences.append(f"{_rounded(np.nanmax(errors))} {length} from the goal.")
     status = str(outputs["status"].value) if "status" in outputs else ""
     if status in Status.__members__:
         sentences.append(Status[status].value)
     elif status:
         sentences.append(status)
     return sentences
+
+
+def _rounded(error: float) -> str:
+    """Return an error with three digits, or 0 for one of rounding."""
+    return f"{error:.3g}" if error > ROUNDING else "0"
 
 
 class RecordedMotion(Motion):
@@ -205,6 +223,10 @@ class RecordedMotion(Motion):
     @override
     def frame(self, index: int) -> tuple[Animation, int]:
         return self._animation, index
+
+    @override
+    def animation(self) -> Animation:
+        return self._animation
 
     @override
     def reset(self) -> None:

@@ -69,7 +69,7 @@ class Page:
         try:
             self._show_all()
         except BaseException:
-            self.close()
+            stop_server(self.server)
             raise
 
     def _show_all(self) -> None:
@@ -131,6 +131,7 @@ class Page:
         """Open the scene with other parameters; the present one stays if that fails."""
         assert self.open_scene is not None
         motion = self.open_scene(parameters)
+        self.panel.files.close()
         self.close_session()
         self.motion = motion
         self.server.gui.reset()
@@ -189,6 +190,7 @@ class Page:
         """Stop the server; a second call does nothing. The session stays open."""
         if not self._closed:
             self._closed = True
+            self.panel.files.close()
             stop_server(self.server)
 
     def close_session(self) -> None:

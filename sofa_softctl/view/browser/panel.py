@@ -6,10 +6,14 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from sofa_softctl.scene.session.session import Session
 from sofa_softctl.units import symbol
 from sofa_softctl.view.browser.charts import Charts
+from sofa_softctl.view.browser.files import Files
 from sofa_softctl.view.browser.goals import GoalHandles, goal_points
 from sofa_softctl.view.browser.inputs import Efforts, Keys, Parameters
+from sofa_softctl.view.browser.inspector import Inspector
+from sofa_softctl.view.browser.markdown import as_plain
 from sofa_softctl.view.browser.motion import LiveMotion, Motion, RecordedMotion
 
 if TYPE_CHECKING:
@@ -40,24 +44,35 @@ class Panel:
         gui.main_panel.dock_right()
         self._status = gui.add_markdown("")
         self._add_controls(gui)
-        self._goals = self._charts = None
+        self._goals = self._charts = self._inspector = None
         if self._session is not None:
             points = goal_points(self._session)
             self._goals = GoalHandles(page.server, page.stage, points, page.request)
             if any(point.follow is not None for point in points):
-                button = gui.add_button(
-                    "Follow the scene's goal", hint="Goals moved by hand return."
-                )
+                button = gui.add_button("Follow the scene's goal", hint="Undo moves by hand")
                 self._on_click(button, self._goals.follow_scene)
-            Efforts(gui, self._session, page.request)
-            Keys(gui, self._session, page.request)
-            if page.open_scene is not None:
-                Parameters(gui, self._session, page.request, page.open_again)
-            self._charts = Charts(gui, self._session)
-        if notes := page.stage.notes:
-            gui.add_markdown("\n\n".join(notes))
+        tabs = gui.add_tab_group()
+        if self._session is not None:
+            with tabs.add_tab("Plots"):
+                self._charts = Charts(gui, self._session)
+            with tabs.add_tab("Scene"):
+                self._add_scene(gui, self._session)
+            with tabs.add_tab("Components"):
+                self._inspector = Inspector(page.server, page.stage, self._session, page.request)
+        with tabs.add_tab("Files"):
+            self.files = Files(page)
         self.show_time()
         self.show_state()
+
+    def _add_scene(self, gui: Any, session: Session) -> None:
+        """Add what changes the scene, and what is left out of its picture."""
+        page = self._page
+        if page.open_scene is not None:
+            Parameters(gui, session, page.request, page.open_again)
+        Efforts(gui, session, page.request)
+        Keys(gui, session, page.request)
+        if notes := page.stage.notes:
+            gui.add_markdown("\n\n".join(map(as_plain, notes)))
 
     def _add_controls(self, gui: Any) -> None:
         page = self._page
@@ -74,18 +89,29 @@ class Panel:
         self._speed.on_update(
             lambda event: page.request(lambda: page.set_speed(SPEEDS[event.target.value]))
         )
+        look = gui.add_button("Look at the robot", hint="Turn your camera to it")
+        look.on_click(self._look)
         end = self._slider_end()
         self._time = gui.add_slider(f"t [{self._unit}]", 0.0, end, end / 1000.0, 0.0)
         self._time.on_update(self._move_time)
         for label, key, action in (
-            ("Play or pause", "space", self._toggle),
-            ("Step", "arrowright", page.step),
+            ("Play or pause", "P", self._toggle),
+            ("Step", "N", page.step),
         ):
             command = gui.add_command(label, hotkey=key)
             command.on_trigger(lambda event, action=action: page.request(action))
 
     def _on_click(self, button: Any, action: Callable[[], object]) -> None:
         button.on_click(lambda event: self._page.request(action))
+
+    def _look(self, event: Any) -> None:
+        """Turn the camera of one viewer to the present frame."""
+        page = self._page
+        if event.client is not None:
+            camera = event.client.camera
+            page.request(
+                lambda: page.stage.place_camera(camera, page.motion.frame(page.motion.index)[0])
+            )
 
     def _toggle(self) -> None:
         if self._page.playing and not self._page.motion.at_end:
@@ -107,20 +133,22 @@ class Panel:
         return max(TIME_AHEAD * end, self._session.duration or 1.0)
 
     def show_time(self) -> None:
-        """Show the goals of the present frame."""
+        """Show the goals of the present frame, and the nodes of the component that is chosen."""
         if self._goals is not None:
             self._goals.show()
+        if self._inspector is not None:
+            self._inspector.show()
 
     def show_state(self) -> None:
         """Show time, status and plots."""
         page = self._page
         motion = page.motion
         lines = [
-            f"**t = {motion.time:.3f} {self._unit}**, frame {motion.index + 1} of {len(motion.times)}"
+            f"**t = {motion.time:.3f} {self._unit}**",
         ]
         lines += motion.status()
         if page.message:
-            lines.append(f"**{_plain(page.message)}**")
+            lines.append(f"**{as_plain(page.message)}**")
         _assign(self._status, "content", "\n\n".join(lines))
         is_playing = page.playing and not motion.at_end
         _assign(self._play, "label", "Pause" if is_playing else "Play")
@@ -141,8 +169,3 @@ def _assign(handle: Any, name: str, value: Any) -> None:
     """Set a property of a control if it has changed: each setting is sent."""
     if getattr(handle, name) != value:
         setattr(handle, name, value)
-
-
-def _plain(text: str) -> str:
-    """Return a text without Markdown's marks."""
-    return "".join(f"\\{mark}" if mark in "\\`*_{}[]<>#" else mark for mark in text)

@@ -1,4 +1,4 @@
-"""Server of the page: on this computer only, or with a token; pages of other origins are refused."""
+"""Server of the page: for this computer, or with a token; pages of other origins are refused."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ PORTS_TRIED = 50
 PING_INTERVAL, PING_TIMEOUT = 5.0, 15.0
 """Time between two pings of a client, and the time without an answer after which it is dropped [s].
 A client that does not read does not answer."""
+OPEN_TIMEOUT = 2.0
+"""Time from a connection to its request; the server's end waits for it [s]."""
 FRAMES_OF_LOCAL_PAGES = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 """Pages that may hold this one in a frame: notebooks on this computer."""
 
@@ -114,7 +116,10 @@ def open_server(host: str, port: int | None, title: str) -> tuple[Any, str]:
 
 
 def stop_server(server: Any) -> None:
-    """Stop a server; viser's message of it is not printed."""
+    """Stop a server without a word of viser, and without waiting for slow viewers to answer."""
+    connections = tuple(server._websock_server._live_connections.values())
+    for connection in connections:
+        server.get_event_loop().call_soon_threadsafe(connection.transport.abort)
     with redirect_stdout(io.StringIO()):
         server.stop()
 
@@ -166,7 +171,7 @@ def _guarded(guard: Guard) -> Iterator[None]:
 
     def serve_guarded(*args: Any, process_request: Callable[..., Any], **options: Any) -> Any:
         options |= {"ping_interval": PING_INTERVAL, "ping_timeout": PING_TIMEOUT}
-        options["logger"] = _silent_log()
+        options |= {"open_timeout": OPEN_TIMEOUT, "logger": _silent_log()}
         answer = partial(_answer, guard, process_request)
         return serve(*args, process_request=answer, **options)
 

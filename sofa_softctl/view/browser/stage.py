@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.base.colors import CONTACT, TIP
+from sofa_softctl.base.colors import CONTACT
 from sofa_softctl.view.browser.reduction import reduce_triangles
 from sofa_softctl.view.movie.animation import Animation
 from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, framing
@@ -23,10 +23,12 @@ CABLE_WIDTH = 4.0
 """Width of a cable [pixel]."""
 FORCE_LENGTH = 0.2
 """Length of the greatest contact force by the size of the scene [-]."""
-TIP_RADIUS = 0.012
-"""Radius of an effector's ball by the size of the scene [-]."""
+MARKER_RADIUS = 0.016
+"""Radius of a goal's ball by the size of the scene [-]."""
 ASPECT = 1.2
 """Width of the picture beside the panel by its height, for the first look [-]."""
+ROOM = 1.3
+"""Distance of the camera by that at which a frame just fits: the robot will move [-]."""
 
 
 class Stage:
@@ -52,15 +54,18 @@ class Stage:
         self._shown_forces = 0
         self._add_bodies(animation)
         self._add_lines(animation)
-        self._tips = [
-            self._scene.add_icosphere(f"/tips/{k}", TIP_RADIUS, color=rgb(TIP))
-            for k, marker in enumerate(_tips(animation))
+        self._markers = [
+            self._scene.add_icosphere(
+                f"/markers/{marker.name} {k}", MARKER_RADIUS * marker.size, color=rgb(marker.color)
+            )
+            for k, marker in enumerate(animation.markers)
         ]
         self._forces = self._scene.add_arrows(
             "/contact forces", np.zeros((1, 2, 3)), rgb(CONTACT), visible=False,
             shaft_radius=0.004, head_radius=0.01, head_length=0.025,
         )  # fmt: skip
-        self._place_camera(server, animation)
+        self._scene.set_up_direction(tuple(map(float, animation.up)))
+        self.place_camera(server.initial_camera, animation)
         self.show(animation, 0)
 
     def to_page(self, points: np.ndarray) -> np.ndarray:
@@ -79,7 +84,7 @@ class Stage:
                 handle.vertices = points
         if animation.lines:
             self._lines.points, self._lines.colors = self._segments(animation, frame)
-        for marker, handle in zip(_tips(animation), self._tips, strict=True):
+        for marker, handle in zip(animation.markers, self._markers, strict=True):
             position = self.to_page(marker.positions[frame])
             if np.isfinite(position).all():
                 handle.position = position
@@ -149,20 +154,22 @@ class Stage:
                 "/cables", points, colors, thickness=CABLE_WIDTH, thickness_units="screen"
             )
 
-    def _place_camera(self, server: Any, animation: Animation) -> None:
-        """Set the look of a viewer that comes."""
+    def place_camera(self, camera: Any, animation: Animation) -> None:
+        """Turn a camera of viser to the robot.
+
+        Args:
+            camera: Camera of a viewer, or the first one of all who come.
+            animation: What it is to see.
+        """
         direction, up = direction_of(animation, None)
         position, focus = framing(cloud_of(animation), direction, up, ASPECT)
-        camera = server.initial_camera
-        camera.up = tuple(map(float, up))
+        if len(animation.time) == 1:
+            position = focus + ROOM * (position - focus)
+        name = "up" if hasattr(camera, "up") else "up_direction"  # viser has both
+        setattr(camera, name, tuple(map(float, up)))
         camera.position = tuple(map(float, self.to_page(position)))
         camera.look_at = tuple(map(float, self.to_page(focus)))
         camera.fov = float(np.radians(VIEW_ANGLE))
-        self._scene.set_up_direction(tuple(map(float, animation.up)))
-
-
-def _tips(animation: Animation) -> list[Any]:
-    return [marker for marker in animation.markers if marker.name == "tip"]
 
 
 def rgb(color: str) -> tuple[int, int, int]:

@@ -46,7 +46,7 @@ def running(page):
 @pytest.fixture(scope="module")
 def browser():
     executable()
-    with Chromium() as chromium:
+    with Chromium((900, 600)) as chromium:
         yield chromium
 
 
@@ -112,4 +112,99 @@ def test_the_robot_follows_a_goal_that_is_dragged(browser, page):
     assert np.array_equal(goal, moved)
     assert np.linalg.norm(goal - tip) < 0.2 * np.linalg.norm(moved - before)
     assert not tab.errors
+    tab.close()
+
+
+def times_of(tab):
+    """Return the time in the panel's first line."""
+    return float(tab.evaluate("document.body.innerText.match(/t = ([0-9.]+)/)[1]"))
+
+
+def test_play_pause_step_reset_and_the_time_slider(browser, page):
+    tab = open_tab(browser, page)
+    wait(lambda: page.motion.time > 0.5)
+    tab.click("Pause")
+    wait(lambda: not page.playing)
+    paused = page.motion.session.step_count
+    tab.wait_for_text("Play")
+    tab.click("Step")
+    wait(lambda: page.motion.session.step_count == paused + 1)
+    tab.press("n", "KeyN", 78)
+    wait(lambda: page.motion.session.step_count == paused + 2)
+    wait(lambda: abs(times_of(tab) - page.motion.time) < 1e-3)
+    page.request(lambda: page.show_time(0.25))  # as the slider does
+    wait(lambda: abs(page.motion.time - 0.25) < 0.05)
+    wait(lambda: abs(times_of(tab) - page.motion.time) < 1e-3)
+    assert page.motion.session.step_count == paused + 2
+    tab.click("Play")
+    wait(lambda: page.motion.session.step_count > paused + 10)
+    tab.press("p", "KeyP", 80)
+    wait(lambda: not page.playing)
+    tab.click("Reset")
+    wait(lambda: page.motion.session.step_count == 0)
+    assert not tab.errors
+    tab.close()
+
+
+def test_a_state_is_kept_and_returned_to(browser, page):
+    tab = open_tab(browser, page)
+    wait(lambda: page.motion.time > 0.3)
+    tab.click("Pause")
+    wait(lambda: not page.playing)
+    tab.click("Keep")
+    tab.wait_for_text("Kept t")
+    kept = page.motion.session.positions()
+    tab.click("Step")
+    tab.click("Return")
+    tab.wait_for_text("Back at t")
+    after = page.motion.session.positions()
+    assert all(np.array_equal(kept[name], after[name]) for name in kept)
+    tab.close()
+
+
+def test_three_viewers_stay_in_step_and_one_that_closes_harms_nobody(browser, page):
+    tabs = [open_tab(browser, page) for _ in range(3)]
+    tabs[0].click("Pause")
+    for tab in tabs:
+        wait(lambda tab=tab: abs(times_of(tab) - page.motion.time) < 1e-3)
+    tabs.pop().close()
+    tabs[1].click("Step")
+    for tab in tabs:
+        wait(lambda tab=tab: abs(times_of(tab) - page.motion.time) < 1e-3)
+        assert not tab.errors
+        tab.close()
+
+
+def test_updates_a_second(browser, page):
+    """At most 30 updates and 5 of the panel: how many more than one depends on the machine."""
+    tab = open_tab(browser, page)
+    tab.read_events(2.0)
+    before, size = tab.events["Network.webSocketFrameReceived"], tab.bytes
+    tab.read_events(4.0)
+    count = tab.events["Network.webSocketFrameReceived"] - before
+    assert 4 < count < 4.0 * 36.0
+    assert (tab.bytes - size) / count < 20_000
+    tab.close()
+
+
+def test_parameters_open_the_scene_again(browser, page):
+    tab = open_tab(browser, page)
+    first = page.motion.session
+    page.request(lambda: page.open_again({"path": "point", "young_modulus": 900.0}))
+    wait(lambda: page.motion.session is not first)
+    assert page.motion.session.parameters["young_modulus"] == 900.0
+    tab.wait_for_text("opened again")
+    shown = page.motion.session
+    page.request(lambda: page.open_again({"path": "no_such_file.csv"}))
+    wait(lambda: "no_such_file.csv" in page.message)
+    assert page.motion.session is shown
+    tab.close()
+
+
+def test_a_scene_that_raises_stays_on_view(browser, page):
+    tab = open_tab(browser, page)
+    page.motion.session.controllers[0].goal = lambda time: 1 / 0
+    tab.wait_for_text("ZeroDivisionError")
+    tab.wait_for_text("This was in step")
+    assert not page.playing
     tab.close()
