@@ -47,7 +47,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         baseline: Parameters for the scene's own controller, see `Task`.
         scaled: Whether observations and actions run from -1 to 1 between their bounds; otherwise
             they are in the scene's units. `observation_space.quantities` has names, units, bounds.
-        render_mode: 'rgb_array' for pictures by `render`, with the extra [view].
+        render_mode: 'rgb_array' for pictures by `render`.
 
     Raises:
         SceneError: The scene cannot be loaded, a path does not exist, or limits are missing.

@@ -114,7 +114,8 @@ class Stage:
         self._focal_length = height / 2.0 / np.tan(np.radians(VIEW_ANGLE / 2.0))  # [pixel]
         self._balls = [self._ball_of(marker) for marker in self._markers]
         paths = [self._project(self._seen(marker.positions)) for marker in self._markers]
-        self._paths = [(path[k], k) for path in paths for k in [_separate(path, 2.0 * self._samples)]]
+        shown = [_separate(path, 2.0 * self._samples) for path in paths]
+        self._paths = [(path[k], k) for path, k in zip(paths, shown, strict=True)]
 
     def picture(self, frame: int, *, transparent: bool = False) -> np.ndarray:
         """Return the frame as pixels, shape (height, width, 3).
