@@ -242,8 +242,14 @@ def test_a_record_and_the_json_say_what_produced_them(softctl, scene, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--to", "run.txt"], "--to: expected FILE.csv, FILE.npz or FILE.pvd. Got: 'run.txt'."),
-        (["--to", "run"], "--to: expected FILE.csv, FILE.npz or FILE.pvd. Got: 'run'."),
+        (
+            ["--to", "run.txt"],
+            "--to: expected a name in .csv, .npz, .pvd, .png, .jpg, .gif or .mp4. Got: 'run.txt'.",
+        ),
+        (
+            ["--to", "run"],
+            "--to: expected a name in .csv, .npz, .pvd, .png, .jpg, .gif or .mp4. Got: 'run'.",
+        ),
         (["--to", "/dev/null/run.csv"], "Cannot write '/dev/null/run.csv': "),
         (["--to", "/proc/run.csv"], "Cannot write '/proc/run.csv': "),
     ],

@@ -113,7 +113,7 @@ class Stage:
         self._axes = np.stack([right, np.cross(direction, right), direction])
         self._focal_length = height / 2.0 / np.tan(np.radians(VIEW_ANGLE / 2.0))  # [pixel]
         self._balls = [self._ball_of(marker) for marker in self._markers]
-        paths = [self._project(self._seen(marker.positions)) for marker in self._markers]
+        paths = [self._project(self._to_camera(marker.positions)) for marker in self._markers]
         shown = [_separate(path, 2.0 * self._samples) for path in paths]
         self._paths = [(path[k], k) for path, k in zip(paths, shown, strict=True)]
 
@@ -131,10 +131,10 @@ class Stage:
             self._add_body(body, skin, frame, solids, veils, lines)
         self._add_cables(frame, lines)
         for arrows in self._arrows:
-            ends = self._seen(arrows[frame][_has_length(arrows[frame])])
+            ends = self._to_camera(arrows[frame][_has_length(arrows[frame])])
             lines.append(Lines(ends, _rgb(CONTACT), 1.6 * self._pixel, True))
         for marker, ball in zip(self._markers, self._balls, strict=True):
-            centre = self._seen(marker.positions[frame])
+            centre = self._to_camera(marker.positions[frame])
             veils.append(ball._replace(corners=ball.corners + centre))
         picture = self._paint(frame, solids, veils, lines, transparent)
         if transparent:
@@ -143,7 +143,7 @@ class Stage:
         texts = {"lower left": f"t = {time:.2f} {unit}", "upper left": self.title}
         return write_text(picture, texts, max(9, round(11.0 * self._pixel)))
 
-    def _seen(self, points: np.ndarray) -> np.ndarray:
+    def _to_camera(self, points: np.ndarray) -> np.ndarray:
         """Return points in axes of the camera: right, up, distance; shape (..., 3)."""
         offsets: np.ndarray = (points - self._eye) @ self._axes.T
         offsets[..., 2] *= -1.0
@@ -166,7 +166,7 @@ class Stage:
         faces = skin.face_normals(positions)
         towards = self._eye - positions[skin.triangles[:, 0]]
         is_front = np.einsum("ij,ij->i", faces, towards) > 0.0
-        corners = self._seen(positions)[skin.triangles]
+        corners = self._to_camera(positions)[skin.triangles]
         normals = (skin.corner_normals(faces) @ self._axes.T).reshape(-1, 3, 3)
         color = _rgb(body.color)
 
@@ -181,13 +181,13 @@ class Stage:
             return
         solids.append(part(~is_front, 1.0))
         veils.append(part(is_front, SKIN_OPACITY, 0.5))
-        outline = self._seen(positions[skin.outline(is_front)])
+        outline = self._to_camera(positions[skin.outline(is_front)])
         lines.append(Lines(outline, 0.55 * color, 0.9 * self._pixel, False))
 
     def _add_cables(self, frame: int, lines: list[Lines]) -> None:
         """Add the cables; one that pulls is wider and has its color."""
         for line in self.animation.lines:
-            points = self._seen(line.points[frame])
+            points = self._to_camera(line.points[frame])
             pull = 0.0 if line.tension is None else float(line.tension[frame]) / self.tension
             fraction = min(max(pull, 0.0), 1.0)
             color = _rgb(SLACK) + fraction * (_rgb(line.color) - _rgb(SLACK))
@@ -198,11 +198,11 @@ class Stage:
         """Return the near half of a marker's ball, about its centre."""
         normals, triangles = self._ball
         normals = normals @ self._axes.T
-        near = triangles[normals[triangles][:, :, 2].mean(axis=1) > 0.0]
+        front = triangles[normals[triangles][:, :, 2].mean(axis=1) > 0.0]
         offsets = MARKER_RADIUS * self._extent * marker.size * normals * [1.0, 1.0, -1.0]
         colors = shade(normals, _rgb(marker.color), 0.4)
         lead = MARKER_RADIUS * self._extent / marker.size  # a tip is painted over its goal
-        return Triangles(offsets[near], colors[near], marker.opacity, lead)
+        return Triangles(offsets[front], colors[front], marker.opacity, lead)
 
     def _project(self, points: np.ndarray) -> np.ndarray:
         """Return x and y [sample], from the upper left, and 1 / distance, shape (..., 3)."""
@@ -222,9 +222,9 @@ class Stage:
         transparent: bool,
     ) -> np.ndarray:
         """Return the pixels, with their opacity if the background is left out."""
-        near = 0.01 * self._extent
-        solids = [_clip(triangles, near) for triangles in solids]
-        veils = [_clip(triangles, near) for triangles in veils]
+        distance_min = 0.01 * self._extent
+        solids = [_clip(triangles, distance_min) for triangles in solids]
+        veils = [_clip(triangles, distance_min) for triangles in veils]
         parts = [*solids, *veils, Triangles(np.empty((0, 3, 3)), np.empty((0, 3, 3)), 1.0)]
         corners = self._project(np.concatenate([part.corners for part in parts]))
         colors = np.concatenate([part.colors for part in parts])
@@ -235,7 +235,7 @@ class Stage:
         nearness *= 1.0 + lead * nearness
         order = np.arange(len(corners))
         order[solid_count:] = solid_count + np.argsort(nearness[solid_count:])
-        ends = [line.ends[(line.ends[..., 2] > near).all(axis=1)] for line in lines]
+        ends = [line.ends[(line.ends[..., 2] > distance_min).all(axis=1)] for line in lines]
         counts = [len(segments) for segments in ends]
         segments = self._project(np.concatenate([np.empty((0, 2, 3)), *ends]))
         segments[..., 2] *= 1.0 + LIFT * self._extent * segments[..., 2]
@@ -310,9 +310,9 @@ def _has_length(ends: np.ndarray) -> np.ndarray:
     return (ends[..., 0, :] != ends[..., 1, :]).any(axis=-1)
 
 
-def _clip(triangles: Triangles, near: float) -> Triangles:
-    """Return the parts of triangles that are farther from the camera than `near`."""
-    is_behind = triangles.corners[..., 2] < near
+def _clip(triangles: Triangles, distance_min: float) -> Triangles:
+    """Return the parts of triangles that are farther from the camera than a distance."""
+    is_behind = triangles.corners[..., 2] < distance_min
     if not is_behind.any():
         return triangles
     corners, colors = [], []
@@ -321,10 +321,10 @@ def _clip(triangles: Triangles, near: float) -> Triangles:
         polygon = []  # corners with their colors, in turn
         points = np.hstack([corner, color])  # (3, 6)
         for a, b in zip(points, np.roll(points, -1, axis=0), strict=True):
-            if a[2] >= near:
+            if a[2] >= distance_min:
                 polygon.append(a)
-            if (a[2] >= near) != (b[2] >= near):
-                polygon.append(a + (near - a[2]) / (b[2] - a[2]) * (b - a))
+            if (a[2] >= distance_min) != (b[2] >= distance_min):
+                polygon.append(a + (distance_min - a[2]) / (b[2] - a[2]) * (b - a))
         for k in range(1, len(polygon) - 1):
             fan = np.array([polygon[0], polygon[k], polygon[k + 1]])
             corners.append(fan[:, :3])
