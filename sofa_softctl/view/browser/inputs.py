@@ -33,7 +33,7 @@ class Parameters:
         gui: Any,
         session: Session,
         request: Request,
-        open_again: Callable[[dict[str, Any]], None],
+        open_again: Callable[[dict[str, Any]], object],
     ) -> None:
         values = session.all_parameters()
         if not values:

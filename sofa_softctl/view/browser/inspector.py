@@ -81,7 +81,7 @@ class Inspector:
             raise UsageError(f"Choose a component, and one of its Data. Got: '{name}'")
         data.value = text if "string" in data.typeName() else _parse(name, text)
         self.choose()
-        return f"{name} = {shortened(data)}"
+        return f"{name} = {begin_of(data)}"
 
     def show(self) -> None:
         """Mark the nodes that the component is about, where they are now."""
@@ -104,14 +104,14 @@ def _parse(name: str, text: str) -> Any:
 def table_of(component: Any) -> str:
     """Return the Data of a component in Markdown: name, value and help of each."""
     rows = [
-        f"**{data.getName()}** = {as_plain(shortened(data))}\\\n{as_plain(data.getHelp())}"
+        f"**{data.getName()}** = {as_plain(begin_of(data))}\\\n{as_plain(data.getHelp())}"
         for data in component.getDataFields()
         if data.getName() not in OF_ALL
     ]
     return "\n\n".join(rows)
 
 
-def shortened(data: Any) -> str:
+def begin_of(data: Any) -> str:
     """Return the value of a Data as text, or its begin."""
     text = str(data.getValueString())
     return text if len(text) <= VALUE_LENGTH else f"{text[:VALUE_LENGTH]} ..."

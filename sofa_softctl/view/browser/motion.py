@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
 from sofa_softctl.scene.session.session import Session, Snapshot
 from sofa_softctl.status import Status
@@ -30,7 +31,7 @@ class Motion(ABC):
     shown: int | None = None
     """Index of the shown frame; None: the last one."""
     at_end = False
-    """Whether there is nothing more to play."""
+    """True if there is nothing more to play."""
 
     @property
     @abstractmethod
@@ -39,7 +40,7 @@ class Motion(ABC):
 
     @abstractmethod
     def advance(self) -> None:
-        """Go on by a step."""
+        """Show the next step or frame."""
 
     @abstractmethod
     def frame(self, index: int) -> tuple[Animation, int]:
@@ -54,7 +55,7 @@ class Motion(ABC):
         """Return to the begin."""
 
     def resume(self) -> None:
-        """Prepare to go on: a session goes on from its present state."""
+        """Show the present state of a session again, from which it goes on."""
         return
 
     def capture(self) -> None:
@@ -140,6 +141,11 @@ class LiveMotion(Motion):
         self.camera.clear()
         self._begin_frames()
 
+    @property
+    def has_snapshots(self) -> bool:
+        """True if `keep` and `restore` work: on the embedded backend."""
+        return self.session.backend.name == "embedded"
+
     def keep(self) -> str:
         """Keep the present state for `restore`; return what was done."""
         self._snapshot = self.session.snapshot()
@@ -177,7 +183,7 @@ def _sentences(outputs: dict[str, Any], length: str) -> list[str]:
     if "error" in outputs:
         errors = np.ravel(np.asarray(outputs["error"].value, dtype=float))
         if len(errors) and np.isfinite(errors).any():
-            sentences.append(f"{_rounded(np.nanmax(errors))} {length} from the goal.")
+            sentences.append(f"{_error_text(np.nanmax(errors))} {length} from the goal.")
     status = str(outputs["status"].value) if "status" in outputs else ""
     if status in Status.__members__:
         sentences.append(Status[status].value)
@@ -186,7 +192,7 @@ def _sentences(outputs: dict[str, Any], length: str) -> list[str]:
     return sentences
 
 
-def _rounded(error: float) -> str:
+def _error_text(error: float) -> str:
     """Return an error with three digits, or 0 for one of rounding."""
     return f"{error:.3g}" if error > ROUNDING else "0"
 
@@ -195,15 +201,20 @@ class RecordedMotion(Motion):
     """A recording.
 
     Args:
-        record: The recording, which has meshes.
+        record: The recording.
 
     Raises:
-        RecordError: The recording has no meshes.
+        RecordError: There is nothing to show.
     """
 
     def __init__(self, record: Record) -> None:
         self.record = record
         self._animation = animation_of(record)
+        if not (self._animation.bodies or self._animation.lines or self._animation.markers):
+            raise RecordError(
+                "There is nothing to show: the recording has no bodies with meshes, no cables and "
+                f"no goals. {'' if record.complete else record.status}".rstrip()
+            )
         self.shown: int = 0
 
     @property
@@ -217,7 +228,7 @@ class RecordedMotion(Motion):
 
     @property
     def at_end(self) -> bool:  # type: ignore[override]
-        """Whether the last frame is shown."""
+        """True if the last frame is shown."""
         return self.shown == len(self.times) - 1
 
     @override
