@@ -50,6 +50,7 @@ _HOMES = {
     "hookimpl": "sofa_softctl.hooks",
     "parameters_from_argv": "sofa_softctl.scene.session.portable",
     "read_record": "sofa_softctl.record.record",
+    "run": "sofa_softctl.view.result",
     "solve_inverse": "sofa_softctl.qpcc.solve.solve",
 }
 
@@ -97,6 +98,7 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
     "hookimpl",
     "parameters_from_argv",
     "read_record",
+    "run",
     "solve_inverse",
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from sofa_softctl.scene.session.loader import (
     arguments_of,
     build_scene,
     clean_up,
+    declarations_of,
     is_interrupt,
     load_scene,
     parameters_of,
@@ -68,7 +70,8 @@ class Session:
     """One scene on one backend; a context manager that cleans up its controllers.
 
     Args:
-        scene: A scene file, or a function createScene(root, ...).
+        scene: A scene file, or a function createScene(root, ...), which takes UNITS and DURATION
+            from where it is defined.
         backend: 'auto', 'embedded' or 'sofa'.
         parameters: Values of createScene's parameters; texts are converted.
         strict: Whether warnings of loading and of the start, before the first step, are errors.
@@ -91,6 +94,10 @@ class Session:
         add: Callable[[Any], object] | None = None,
         history: int | None = HISTORY_STEPS_MAX,
     ) -> None:
+        if not (callable(scene) or isinstance(scene, str | os.PathLike)):
+            raise UsageError(
+                f"A scene is a file or a function createScene(root, ...). Got: {scene!r:.80}"
+            )
         self.backend = find_backend(backend)
         self.parameters = dict(parameters or {})
         self.name = str(getattr(scene, "__name__", scene))
@@ -135,11 +142,13 @@ class Session:
         self._recording_seconds = 0.0  # of recordings that have ended
 
     def _load(self, scene: str | Path | Callable[..., Any]) -> None:
-        file = None if callable(scene) else load_scene(scene)
-        create: Any = scene if file is None else file.create
+        create: Any = scene
+        if callable(scene):
+            self.duration, self.units = declarations_of(scene)
+        else:
+            file = load_scene(scene)
+            create, self.duration, self.units = file.create, file.duration, file.units
         self._create = create
-        self.duration = None if file is None else file.duration
-        self.units = None if file is None else file.units
         with noted_controllers() as self._made:
             self.root = build_scene(create, self.parameters)
 

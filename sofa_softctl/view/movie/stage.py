@@ -35,7 +35,7 @@ def open_stage(
     import pyvista
 
     with suppress_warnings(), window_without_x():
-        plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size))
+        plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size), notebook=False)
         try:
             plotter.enable_anti_aliasing("ssaa")
             stage = Stage(plotter, animation, title, view)
