@@ -6,7 +6,7 @@ import base64
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,7 +42,7 @@ def run(
     *,
     steps: int | None = None,
     duration: float | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: dict[str, Any] | None = None,
     backend: str | None = None,
     strict: bool | None = None,
     record: str | Path | None = None,
@@ -81,7 +81,7 @@ def run(
     """
     if steps is not None and duration is not None:
         raise UsageError("Give either steps or a duration, not both.")
-    options = {"parameters": parameters, "backend": backend, "strict": strict}
+    options: dict[str, Any] = {"parameters": parameters, "backend": backend, "strict": strict}
     terminal = Terminal(quiet=quiet)
     with ExitStack() as stack:
         store = stack.enter_context(_Store(record, keep))
@@ -90,7 +90,7 @@ def run(
                 raise UsageError(f"An open session has its {given[0]}: give it to Session(...).")
             session = scene
         else:
-            session = Session(scene, **options | {"parameters": dict(parameters or {})})
+            session = Session(scene, **options)
             stack.callback(session.close)
         total = step_count(session, steps, duration, session.duration or DEFAULT_DURATION)
         with ExitStack() as running:

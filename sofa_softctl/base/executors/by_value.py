@@ -74,7 +74,8 @@ def _is_main_a_file() -> bool:
     """Return True if workers can import the main module: not in a notebook or a pipe."""
     main = sys.modules["__main__"]
     file = getattr(main, "__file__", None)
-    return getattr(main, "__spec__", None) is not None or (bool(file) and Path(file).is_file())
+    has_spec = getattr(main, "__spec__", None) is not None
+    return has_spec or (file is not None and Path(file).is_file())
 
 
 @contextmanager
