@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +21,7 @@ from sofa_softctl.scene.session.run import run as run_steps
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.scene.session.summary import RunSummary
 from sofa_softctl.status import Verdict
+from sofa_softctl.view.movie.media import Movie, Picture
 from sofa_softctl.view.terminal.run import Terminal
 
 if TYPE_CHECKING:
@@ -33,8 +31,6 @@ TABLE_NUMBERS_MAX = 30
 """Numbers a step above which a channel is in a table only if it is asked for."""
 PICTURE_SIDE_MIN = 16
 """Smallest width or height of a picture [pixel]."""
-EMBEDDED_MOVIE_MAX = 50_000_000
-"""Largest movie that a notebook gets a copy of [bytes]."""
 
 
 def run(
@@ -341,44 +337,6 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         return self.summary._repr_html_()
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """Picture that a notebook shows."""
-
-    pixels: np.ndarray = field(repr=False)
-    """Red, green and blue from 0 to 255, shape (height, width, 3)."""
-
-    def save(self, path: str | Path) -> None:
-        """Write it as a PNG."""
-        from sofa_softctl.base.files import replace_atomically
-
-        with replace_atomically(Path(path)) as name:
-            name.write_bytes(self._repr_png_())
-
-    def _repr_png_(self) -> bytes:
-        from PIL import Image
-
-        file = BytesIO()
-        Image.fromarray(self.pixels).save(file, "png")
-        return file.getvalue()
-
-
-@dataclass(frozen=True)
-class Movie:
-    """Movie that a notebook shows."""
-
-    path: Path
-    """Its file."""
-
-    def _repr_html_(self) -> str:
-        if self.path.stat().st_size > EMBEDDED_MOVIE_MAX:
-            return f"{self.path} is too large to be shown here."
-        data = base64.b64encode(self.path.read_bytes()).decode()
-        if self.path.suffix == ".gif":
-            return f'<img alt="movie of the run" src="data:image/gif;base64,{data}">'
-        return f'<video controls loop src="data:video/mp4;base64,{data}"></video>'
 
 
 def _view_of(camera: str) -> View | None:
