@@ -12,6 +12,10 @@ from sofa_softctl.errors import UsageError
 
 _TABLE = {
     "run": ("run:run", "Run a scene: follow the goal, and report the result."),
+    "view": (
+        "view:view",
+        "Show a scene or a recording in the browser: play it, pull its goal, change it.",
+    ),
     "check": (
         "check:check",
         "Check whether scenes run here: missing components, warnings, contents.",

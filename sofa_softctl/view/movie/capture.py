@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sofa_softctl.view.movie.surface import balls, surface_triangles
 
 COLORS = (AnimatedSurface.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
 """Colors of the bodies in turn."""
+ALL_FRAMES = slice(None)
 BALL_COLOR = "#8fa7b8"
 
 
@@ -40,7 +42,7 @@ class Camera(Observer):
     ) -> None:
         if path is not None:
             check_suffix(path)
-        check_renderer()  # before the run, not after it
+            check_renderer()  # before the run, not after it
         self.session = session
         self.path, self.view = path, view
         self._bodies = bodies_of(session.nodes())
@@ -73,6 +75,27 @@ class Camera(Observer):
         """Remove all frames."""
         self._time, self._frames = [], []
 
+    def forget_after(self, time: float) -> None:
+        """Remove the frames from a time on."""
+        count = bisect_left(self._time, time)
+        del self._time[count:], self._frames[count:]
+
+    def thin_out(self) -> None:
+        """Remove every second frame of the older three quarters."""
+        old = slice(1, 3 * len(self._frames) // 4, 2)
+        del self._time[old], self._frames[old]
+
+    @property
+    def times(self) -> list[float]:
+        """Time of each frame [time]."""
+        return self._time
+
+    @property
+    def memory(self) -> int:
+        """Memory of the frames, all taken to be like the last one [byte]."""
+        last = self._frames[-1].values() if self._frames else ()
+        return len(self._frames) * sum(values.nbytes for values in last)
+
     def _current_frame(self) -> dict[Any, np.ndarray]:
         frame: dict[Any, np.ndarray] = {}
         for k, (state, _) in enumerate(self._bodies):
@@ -93,11 +116,12 @@ class Camera(Observer):
         """Number of captured frames."""
         return len(self._frames)
 
-    def animation(self) -> Animation:
-        """Return the animation of the captured frames."""
+    def animation(self, which: slice = ALL_FRAMES) -> Animation:
+        """Return the animation of the captured frames, or of some of them."""
+        frames = self._frames[which]
 
         def over_time(kind: str, number: int) -> np.ndarray:
-            return np.array([frame[kind, number] for frame in self._frames])
+            return np.array([frame[kind, number] for frame in frames])
 
         bodies: list[AnimatedSurface] = []
         for k, (state, triangles) in enumerate(self._bodies):
@@ -125,22 +149,25 @@ class Camera(Observer):
             markers += markers_of(goals, tips)
         gravity = np.asarray(self.session.root.gravity.value, dtype=float)
         up = -gravity if gravity.any() else np.array([0.0, 1.0, 0.0])
-        forces = [self._forces(k) for k in range(len(self._controllers))]
+        forces = [
+            _forces([frame["contacts", k] for frame in frames])
+            for k in range(len(self._controllers))
+        ]
         unit = symbol(self.session.units, "time") if self.session.units else ""
-        return Animation(np.array(self._time), bodies, lines, markers, forces, up, unit)
-
-    def _forces(self, number: int) -> Forces:
-        """Return the forces that a controller marks."""
-        contacts = [frame["contacts", number] for frame in self._frames]
-        points = np.zeros((2, len(contacts), max(len(contact[0]) for contact in contacts), 3))
-        for k, contact in enumerate(contacts):
-            points[:, k, : len(contact[0])] = contact
-        return Forces(*points)
+        return Animation(np.array(self._time[which]), bodies, lines, markers, forces, up, unit)
 
     def save(self, *, progress: Progress | None = None) -> None:
         """Write the movie."""
         assert self.path is not None, "a camera without a path writes no movie"
         save_movie(self.animation(), self.path, view=self.view, progress=progress)
+
+
+def _forces(contacts: list[np.ndarray]) -> Forces:
+    """Return the forces that a controller marks, over time."""
+    points = np.zeros((2, len(contacts), max(len(contact[0]) for contact in contacts), 3))
+    for k, contact in enumerate(contacts):
+        points[:, k, : len(contact[0])] = contact
+    return Forces(*points)
 
 
 def bodies_of(nodes: list[Any]) -> list[tuple[Any, np.ndarray]]:
