@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import shutil
 import tempfile
 import weakref
@@ -152,7 +153,7 @@ class RunResult:
         """Values and sentences of the report."""
         self._store, self._terminal = store, terminal
         if store.folder is not None:
-            weakref.finalize(self, shutil.rmtree, store.folder, ignore_errors=True)
+            self._delete_at_end(store.folder)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -163,6 +164,16 @@ class RunResult:
     def reasons(self) -> list[str]:
         """Sentences on why the goals are not reached, or []."""
         return self.summary.reasons
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """Number of solves of the inverse controllers by status; see `Status`."""
+        return self.summary.statuses
+
+    @property
+    def limits_met(self) -> dict[str, int]:
+        """Number of steps at each limit."""
+        return self.summary.limits_met
 
     @property
     def warnings(self) -> list[str]:
@@ -229,7 +240,7 @@ class RunResult:
     def _select(self, channels: str | Sequence[str] | None, every: int) -> Record:
         from sofa_softctl.record.export import select
 
-        if every < 1:
+        if operator.index(every) < 1:
             raise UsageError(f"A table has every first, second, ... step. Got: every={every}")
         if channels is None:
             channels = [
@@ -295,7 +306,7 @@ class RunResult:
 
     def movie(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         *,
         size: tuple[int, int] = (640, 480),
         camera: str = "auto",
@@ -303,7 +314,7 @@ class RunResult:
         """Write a movie of the run in real time, and return it; a notebook shows it.
 
         Args:
-            path: File to write, .gif or .mp4.
+            path: File to write, .gif or .mp4; by default a GIF that is deleted with the result.
             size: Width and height [pixel].
             camera: Side, such as 'front', or azimuth and elevation, '30,20' [degree].
 
@@ -314,13 +325,23 @@ class RunResult:
         from sofa_softctl.view.movie.encoding import check_encoder
         from sofa_softctl.view.movie.movie import check_suffix, save_movie
 
-        path, view = Path(path), _view_of(camera)
+        path, view = Path(path or self._folder() / "run.gif"), _view_of(camera)
         check_suffix(path)
         check_encoder(path)
         animation = self._animation()
         with self._terminal.bar("Rendering", 1) as advance:
             save_movie(animation, path, size=size, view=view, progress=advance)
         return Movie(path)
+
+    def _folder(self) -> Path:
+        """Return the folder of files that are deleted with the result."""
+        if self._store.folder is None:
+            self._store.folder = Path(tempfile.mkdtemp(prefix="softctl-"))
+            self._delete_at_end(self._store.folder)
+        return self._store.folder
+
+    def _delete_at_end(self, folder: Path) -> None:
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def _animation(self) -> Any:
         from sofa_softctl.view.movie.window import animation_of

@@ -1,6 +1,7 @@
 """What a session says of its steps: as a run does, with bounded memory."""
 
 import html
+import pickle
 
 import numpy as np
 import pytest
@@ -89,6 +90,12 @@ def test_a_summary_has_a_value_and_a_sentence_for_each_item(session):
     assert texts["statuses"] == "Solves by status: SOLVED 20." and summary.statuses["SOLVED"] == 20
     assert texts["times"].startswith("20 steps, 0.2 s simulated: ")
     assert "warnings" not in texts and summary.warnings == []
+
+
+def test_a_summary_goes_to_other_processes_without_its_scene(session):
+    summary = run(session, 3)
+    copy = pickle.loads(pickle.dumps(summary))
+    assert copy == summary and copy.histories == [] and len(summary.histories) == 1
 
 
 def test_goals_that_are_not_reached_have_reasons_and_limits(beam):

@@ -81,6 +81,7 @@ def test_without_pandas_the_extra_is_named(result, monkeypatch):
     [
         (lambda r: r.arrays("inverse.efort"), RecordError, "closest is 'inverse.effort'"),
         (lambda r: r.to_dataframe(every=0), UsageError, "Got: every=0"),
+        (lambda r: r.arrays(every=1.5), TypeError, "cannot be interpreted as an integer"),
         (lambda r: r.picture(time=9.0), UsageError, "from t = 0.01 to 0.4. Got: 9"),
         (lambda r: r.picture("robot.jpg"), UsageError, "needs a name in .png, got 'robot.jpg'"),
         (lambda r: r.picture(camera="up"), UsageError, "camera: expected auto, front"),
@@ -105,10 +106,12 @@ def test_pictures_and_movies_are_of_the_run(result, tmp_path):
     start = result.picture(time=0.0, size=(160, 120))
     end = result.picture(tmp_path / "new" / "end.png", size=(160, 120))
     assert end.pixels.shape == (120, 160, 3) and (start.pixels != end.pixels).any()
+    assert result.statuses == {"SOLVED": 40} and result.limits_met == {}
     assert (tmp_path / "new" / "end.png").read_bytes() == end._repr_png_()
     movie = result.movie(tmp_path / "run.gif", size=(160, 120), camera="front")
     assert movie.path.read_bytes().startswith(b"GIF89a")
     assert "data:image/gif;base64," in movie._repr_html_()
+    assert result.movie(size=(160, 120)).path.parent == result._store.folder
 
 
 def test_the_file_of_a_result_goes_with_it(result, tmp_path):
@@ -166,6 +169,7 @@ def test_runs_last_as_long_as_the_scene_says(result):
     [
         ({"scene": "nothing.py"}, SceneError, "There is no scene file 'nothing.py'"),
         ({"scene": 5}, UsageError, "Got: 5"),
+        ({"parameters": ["bend"]}, UsageError, "are a dict of their values. Got: ..bend"),
         ({"parameters": {"bnd": 3.0}}, ParameterError, "no parameter 'bnd'. Did you mean 'bend'"),
         ({"duration": 0.015}, SceneError, "0.015 is no multiple of the scene's dt = 0.01"),
         ({"duration": 1.0, "steps": 2}, UsageError, "either steps or a duration"),

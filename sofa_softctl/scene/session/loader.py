@@ -193,7 +193,8 @@ def arguments_of(
     if missing:
         raise ParameterError(
             f"{who} needs its parameters {', '.join(map(repr, missing))}: give "
-            f"{option} {missing[0]}=VALUE, or a default in the scene file."
+            f"{option} {missing[0]}=VALUE, in Python parameters={{'{missing[0]}': ...}}, or a "
+            "default in the scene file."
         )
     return arguments
 

@@ -98,6 +98,10 @@ class Session:
             raise UsageError(
                 f"A scene is a file or a function createScene(root, ...). Got: {scene!r:.80}"
             )
+        if not isinstance(parameters, Mapping | None):
+            raise UsageError(
+                f"The parameters of a scene are a dict of their values. Got: {parameters!r:.80}"
+            )
         self.backend = find_backend(backend)
         self.parameters = dict(parameters or {})
         self.name = str(getattr(scene, "__name__", scene))

@@ -143,6 +143,10 @@ class RunSummary:
             f"{self.real_time_factor:.3g}"
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the histories, whose controllers are a scene's."""
+        return vars(self) | {"histories": []}
+
     def __str__(self) -> str:
         """Return what the command line prints, as plain text."""
         return "\n\n".join(map(str, self.reports()))
