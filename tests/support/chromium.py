@@ -165,10 +165,11 @@ class Tab:
         return str(self.evaluate("document.body?.innerText ?? ''"))
 
     def click(self, label: str) -> None:
-        """Click a button by its text."""
-        spot = self.evaluate(
-            "(() => {const button = [...document.querySelectorAll('button')]"
+        """Click a button or tab by its text, when it is there."""
+        spot = self.wait_for(
+            "(() => {const button = [...document.querySelectorAll('button, [role=tab]')]"
             f".find(b => b.innerText.trim() === {json.dumps(label)});"
+            "if (!button) return null;"
             "button.scrollIntoView({block: 'center'});"
             "const r = button.getBoundingClientRect();"
             "return [r.x + r.width / 2, r.y + r.height / 2]})()"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sofa_softctl.scene.graph.nodes import own_state
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.view.browser.stage import Stage
 

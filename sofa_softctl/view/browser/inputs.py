@@ -33,14 +33,14 @@ class Parameters:
         gui: Any,
         session: Session,
         request: Request,
-        open_again: Callable[[dict[str, Any]], None],
+        open_again: Callable[[dict[str, Any]], object],
     ) -> None:
         values = session.all_parameters()
         if not values:
             return
         self._given = dict(session.parameters)
         self._controls: dict[str, tuple[Any, Any]] = {}
-        with gui.add_folder("Parameters", expand_by_default=False):
+        with gui.add_folder("Parameters"):
             for name, value in values.items():
                 control = _control(gui, name, value)
                 if control is not None:

@@ -30,7 +30,7 @@ class Motion(ABC):
     shown: int | None = None
     """Index of the shown frame; None: the last one."""
     at_end = False
-    """Whether there is nothing more to play."""
+    """True if there is nothing more to play."""
 
     @property
     @abstractmethod
@@ -39,21 +39,27 @@ class Motion(ABC):
 
     @abstractmethod
     def advance(self) -> None:
-        """Go on by a step."""
+        """Show the next step or frame."""
 
     @abstractmethod
     def frame(self, index: int) -> tuple[Animation, int]:
         """Return an animation and the index in it of a frame."""
 
     @abstractmethod
+    def animation(self) -> Animation:
+        """Return all frames."""
+
+    @abstractmethod
     def reset(self) -> None:
         """Return to the begin."""
 
     def resume(self) -> None:
-        """Prepare to go on: a session goes on from its present state."""
+        """Show the present state of a session again, from which it goes on."""
+        return
 
     def capture(self) -> None:
         """Make the present state a frame; called for those that are sent to viewers."""
+        return
 
     def status(self) -> list[str]:
         """Return what controllers say of the shown frame, in sentences."""
@@ -125,10 +131,19 @@ class LiveMotion(Motion):
         return self.camera.animation(slice(index, index + 1)), 0
 
     @override
+    def animation(self) -> Animation:
+        return self.camera.animation()
+
+    @override
     def reset(self) -> None:
         self.session.reset()
         self.camera.clear()
         self._begin_frames()
+
+    @property
+    def has_snapshots(self) -> bool:
+        """True if `keep` and `restore` work: on the embedded backend."""
+        return self.session.backend.name == "embedded"
 
     def keep(self) -> str:
         """Keep the present state for `restore`; return what was done."""
@@ -167,7 +182,7 @@ def _sentences(outputs: dict[str, Any], length: str) -> list[str]:
     if "error" in outputs:
         errors = np.ravel(np.asarray(outputs["error"].value, dtype=float))
         if len(errors) and np.isfinite(errors).any():
-            sentences.append(f"{_rounded(np.nanmax(errors))} {length} from the goal.")
+            sentences.append(f"{_error_text(np.nanmax(errors))} {length} from the goal.")
     status = str(outputs["status"].value) if "status" in outputs else ""
     if status in Status.__members__:
         sentences.append(Status[status].value)
@@ -176,7 +191,7 @@ def _sentences(outputs: dict[str, Any], length: str) -> list[str]:
     return sentences
 
 
-def _rounded(error: float) -> str:
+def _error_text(error: float) -> str:
     """Return an error with three digits, or 0 for one of rounding."""
     return f"{error:.3g}" if error > ROUNDING else "0"
 
@@ -207,12 +222,16 @@ class RecordedMotion(Motion):
 
     @property
     def at_end(self) -> bool:  # type: ignore[override]
-        """Whether the last frame is shown."""
+        """True if the last frame is shown."""
         return self.shown == len(self.times) - 1
 
     @override
     def frame(self, index: int) -> tuple[Animation, int]:
         return self._animation, index
+
+    @override
+    def animation(self) -> Animation:
+        return self._animation
 
     @override
     def reset(self) -> None:

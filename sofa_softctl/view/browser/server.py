@@ -1,4 +1,4 @@
-"""Server of the page: on this computer only, or with a token; pages of other origins are refused."""
+"""Server of the page: for this computer, or with a token; pages of other origins are refused."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def open_server(host: str, port: int | None, title: str) -> tuple[Any, str]:
         ) from error
     chosen = _free_port(host, port)
     guard = Guard("" if host in LOOPBACK else secrets.token_urlsafe(16), chosen)
-    with _guarded(guard), redirect_stdout(io.StringIO()):  # viser's banner knows no token
+    with _guard_requests(guard), redirect_stdout(io.StringIO()):  # viser's banner knows no token
         server = viser.ViserServer(host=host, port=chosen, label=title, verbose=False)
     _forbid_sharing(server)
     server.get_event_loop().set_exception_handler(_ignore_wrong_message)
@@ -160,7 +160,7 @@ def _free_port(host: str, port: int | None) -> int:
 
 
 @contextmanager
-def _guarded(guard: Guard) -> Iterator[None]:
+def _guard_requests(guard: Guard) -> Iterator[None]:
     """Make servers of viser in the block ask the guard; viser offers no place for it.
 
     Whether that worked is checked afterwards, so that another version cannot leave the door open.
@@ -169,7 +169,9 @@ def _guarded(guard: Guard) -> Iterator[None]:
 
     serve = websockets.serve
 
-    def serve_guarded(*args: Any, process_request: Callable[..., Any], **options: Any) -> Any:
+    def serve_guard_requests(
+        *args: Any, process_request: Callable[..., Any], **options: Any
+    ) -> Any:
         options |= {"ping_interval": PING_INTERVAL, "ping_timeout": PING_TIMEOUT}
         options |= {"open_timeout": OPEN_TIMEOUT, "logger": _silent_log()}
         answer = partial(_answer, guard, process_request)
@@ -190,7 +192,7 @@ def _silent_log() -> logging.Logger:
 
 
 def _ignore_wrong_message(loop: Any, context: dict[str, Any]) -> None:
-    """Do not print the traceback of a message that viser cannot use."""
+    """Ignore the error of a message that viser cannot use, of which asyncio prints a traceback."""
 
 
 def _answer(guard: Guard, answer: Callable[..., Any], connection: Any, request: Any) -> Any:

@@ -49,7 +49,7 @@ class Stage:
         self.scale = 1.0 / extent if np.isfinite(extent) and extent > 0.0 else 1.0
         """Length in the page of one unit of length of the scene."""
         self.notes: list[str] = []
-        """What is left out, in sentences."""
+        """Sentences on what is left out."""
         self._tension = self._force = 1e-12  # the greatest so far
         self._shown_forces = 0
         self._add_bodies(animation)
@@ -159,7 +159,7 @@ class Stage:
 
         Args:
             camera: Camera of a viewer, or the first one of all who come.
-            animation: What it is to see.
+            animation: Frames that it shall see.
         """
         direction, up = direction_of(animation, None)
         position, focus = framing(cloud_of(animation), direction, up, ASPECT)

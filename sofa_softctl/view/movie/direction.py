@@ -53,6 +53,28 @@ def parse_view(text: str) -> View:
     return View(azimuth, elevation)
 
 
+def view_from(direction: np.ndarray, up: np.ndarray) -> View:
+    """Return the view from a direction towards the camera, the inverse of `direction_of`.
+
+    Args:
+        direction: Vector from the robot to the camera, shape (3,).
+        up: Direction against gravity, shape (3,).
+    """
+    up = up / np.linalg.norm(up)
+    right = _right(up)
+    direction = direction / np.linalg.norm(direction)
+    azimuth = np.arctan2(direction @ right, direction @ np.cross(right, up))
+    elevation = np.arcsin(np.clip(direction @ up, -1.0, 1.0))
+    return View(float(np.degrees(azimuth)), float(np.degrees(elevation)))
+
+
+def _right(up: np.ndarray) -> np.ndarray:
+    """Return the direction to the right from the front: x, or y if x is vertical."""
+    right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
+    right = right - (right @ up) * up
+    return right / np.linalg.norm(right)
+
+
 def direction_of(animation: Animation, view: View | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the unit vectors towards the camera and up in the picture, shapes (3,).
 
@@ -63,9 +85,7 @@ def direction_of(animation: Animation, view: View | None = None) -> tuple[np.nda
     up = animation.up / np.linalg.norm(animation.up)
     if view is None:
         return direction_to_see_motion(_three_quarters(animation, up), animation), up
-    right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
-    right = right - (right @ up) * up
-    right /= np.linalg.norm(right)
+    right = _right(up)
     azimuth, elevation = np.radians(view)
     level = np.cos(azimuth) * np.cross(right, up) + np.sin(azimuth) * right
     direction = np.cos(elevation) * level + np.sin(elevation) * up

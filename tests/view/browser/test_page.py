@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from sofa_softctl import Session
+from sofa_softctl.view.browser.motion import LiveMotion
+from sofa_softctl.view.browser.page import Page
 from tests.support.chromium import Chromium, executable
 
 pytest.importorskip("viser")
-from sofa_softctl.view.browser.motion import LiveMotion
-from sofa_softctl.view.browser.page import Page
 
 SCENE = "scenes/trunk.py"
 
@@ -124,7 +124,7 @@ def test_play_pause_step_reset_and_the_time_slider(browser, page):
     tab = open_tab(browser, page)
     wait(lambda: page.motion.time > 0.5)
     tab.click("Pause")
-    wait(lambda: not page.playing)
+    wait(lambda: not page.player.playing)
     paused = page.motion.session.step_count
     tab.wait_for_text("Play")
     tab.click("Step")
@@ -132,14 +132,14 @@ def test_play_pause_step_reset_and_the_time_slider(browser, page):
     tab.press("n", "KeyN", 78)
     wait(lambda: page.motion.session.step_count == paused + 2)
     wait(lambda: abs(times_of(tab) - page.motion.time) < 1e-3)
-    page.request(lambda: page.show_time(0.25))  # as the slider does
+    page.request(lambda: page.player.show_time(0.25))  # as the slider does
     wait(lambda: abs(page.motion.time - 0.25) < 0.05)
     wait(lambda: abs(times_of(tab) - page.motion.time) < 1e-3)
     assert page.motion.session.step_count == paused + 2
     tab.click("Play")
     wait(lambda: page.motion.session.step_count > paused + 10)
     tab.press("p", "KeyP", 80)
-    wait(lambda: not page.playing)
+    wait(lambda: not page.player.playing)
     tab.click("Reset")
     wait(lambda: page.motion.session.step_count == 0)
     assert not tab.errors
@@ -150,7 +150,7 @@ def test_a_state_is_kept_and_returned_to(browser, page):
     tab = open_tab(browser, page)
     wait(lambda: page.motion.time > 0.3)
     tab.click("Pause")
-    wait(lambda: not page.playing)
+    wait(lambda: not page.player.playing)
     tab.click("Keep")
     tab.wait_for_text("Kept t")
     kept = page.motion.session.positions()
@@ -190,13 +190,13 @@ def test_updates_a_second(browser, page):
 def test_parameters_open_the_scene_again(browser, page):
     tab = open_tab(browser, page)
     first = page.motion.session
-    page.request(lambda: page.open_again({"path": "point", "young_modulus": 900.0}))
+    page.request(lambda: page.player.open_again({"path": "point", "young_modulus": 900.0}))
     wait(lambda: page.motion.session is not first)
     assert page.motion.session.parameters["young_modulus"] == 900.0
     tab.wait_for_text("opened again")
     shown = page.motion.session
-    page.request(lambda: page.open_again({"path": "no_such_file.csv"}))
-    wait(lambda: "no_such_file.csv" in page.message)
+    page.request(lambda: page.player.open_again({"path": "no_such_file.csv"}))
+    wait(lambda: "no_such_file.csv" in page.player.message)
     assert page.motion.session is shown
     tab.close()
 
@@ -206,5 +206,5 @@ def test_a_scene_that_raises_stays_on_view(browser, page):
     page.motion.session.controllers[0].goal = lambda time: 1 / 0
     tab.wait_for_text("ZeroDivisionError")
     tab.wait_for_text("This was in step")
-    assert not page.playing
+    assert not page.player.playing
     tab.close()

@@ -9,13 +9,11 @@ import urllib.request
 
 import numpy as np
 import pytest
-
-from sofa_softctl.errors import UsageError
-
-viser = pytest.importorskip("viser")
+import viser
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from sofa_softctl.errors import UsageError
 from sofa_softctl.view.browser import server as guarded
 from sofa_softctl.view.browser.server import Guard, open_server, stop_server
 

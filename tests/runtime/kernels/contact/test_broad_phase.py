@@ -68,6 +68,6 @@ def test_a_box_that_is_nan_hides_no_other_pair():
 
 
 def test_a_negative_distance_turns_no_box_inside_out():
-    """A negative alarmDistance leaves the boxes as they are: the motion is that of SOFA's records."""
+    """A negative alarmDistance leaves the boxes as they are, as SOFA's records show."""
     one, two = boxes([[0, 0, 0]], [[2, 2, 2]]), boxes([[1, 1, 1]], [[4, 4, 4]])
     assert candidate_pairs(one, two, -4.0).tolist() == [[0, 0]]
