@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from sofa_softctl.errors import RecordError
 from sofa_softctl.record.record import Record
 from sofa_softctl.scene.session.session import Session, Snapshot
 from sofa_softctl.status import Status
@@ -200,15 +201,20 @@ class RecordedMotion(Motion):
     """A recording.
 
     Args:
-        record: The recording, which has meshes.
+        record: The recording.
 
     Raises:
-        RecordError: The recording has no meshes.
+        RecordError: There is nothing to show.
     """
 
     def __init__(self, record: Record) -> None:
         self.record = record
         self._animation = animation_of(record)
+        if not (self._animation.bodies or self._animation.lines or self._animation.markers):
+            raise RecordError(
+                "There is nothing to show: the recording has no bodies with meshes, no cables and "
+                f"no goals. {'' if record.complete else record.status}".rstrip()
+            )
         self.shown: int = 0
 
     @property

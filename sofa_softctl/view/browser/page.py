@@ -89,7 +89,7 @@ class Page:
             self._update(has_requests or has_stepped)
 
     def update(self) -> None:
-        """Answer the viewers' requests, and send them the session's state at most 30 times a second.
+        """Answer viewers' requests, and send the session's state, at most 30 times a second.
 
         For loops that make the steps themselves.
         """

@@ -29,8 +29,9 @@ def reduce_triangles(
     nodes, numbers = np.unique(triangles, return_inverse=True)
     if len(triangles) <= count_max:
         return nodes, numbers.reshape(-1, 3)
+    points = np.nan_to_num(points)
     low, high = points[nodes].min(axis=0), points[nodes].max(axis=0)
-    extent = float((high - low).max())
+    extent = float((high - low).max()) or 1.0
     corners = points[triangles]
     edges = corners[:, 1:] - corners[:, :1]
     area = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1).sum()

@@ -169,15 +169,13 @@ def _guard_requests(guard: Guard) -> Iterator[None]:
 
     serve = websockets.serve
 
-    def serve_guard_requests(
-        *args: Any, process_request: Callable[..., Any], **options: Any
-    ) -> Any:
+    def serve_with_guard(*args: Any, process_request: Callable[..., Any], **options: Any) -> Any:
         options |= {"ping_interval": PING_INTERVAL, "ping_timeout": PING_TIMEOUT}
         options |= {"open_timeout": OPEN_TIMEOUT, "logger": _silent_log()}
         answer = partial(_answer, guard, process_request)
         return serve(*args, process_request=answer, **options)
 
-    websockets.serve = serve_guarded  # type: ignore[misc, assignment]
+    websockets.serve = serve_with_guard  # type: ignore[misc, assignment]
     try:
         yield
     finally:

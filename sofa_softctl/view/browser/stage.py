@@ -83,7 +83,9 @@ class Stage:
             if np.isfinite(points).all():
                 handle.vertices = points
         if animation.lines:
-            self._lines.points, self._lines.colors = self._segments(animation, frame)
+            self._lines.points, colors = self._segments(animation, frame)
+            if not np.array_equal(colors, self._lines.colors):
+                self._lines.colors = colors
         for marker, handle in zip(animation.markers, self._markers, strict=True):
             position = self.to_page(marker.positions[frame])
             if np.isfinite(position).all():

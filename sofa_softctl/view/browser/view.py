@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sofa_softctl.record.record import read_record
-from sofa_softctl.scene.session.session import Session
-from sofa_softctl.view.browser.motion import LiveMotion, Motion, RecordedMotion
-from sofa_softctl.view.browser.page import Page
+from sofa_softctl.scene.backend.backend import find_backend
+
+if TYPE_CHECKING:
+    from sofa_softctl.scene.session.session import Session
+    from sofa_softctl.view.browser.motion import Motion
+    from sofa_softctl.view.browser.page import Page
 
 RECORDINGS = (".mcap", ".part")
 """Suffixes of recordings, and of those that a killed run left."""
@@ -44,6 +47,11 @@ def open_view(
         SoftctlError: The extra [view] is missing, the scene is invalid, there is nothing to show.
         UsageError: The address or port cannot be used.
     """
+    find_backend(backend)  # before the modules that import Sofa
+    from sofa_softctl.scene.session.session import Session
+    from sofa_softctl.view.browser.motion import LiveMotion, RecordedMotion
+    from sofa_softctl.view.browser.page import Page
+
     options: dict[str, Any] = {"host": host, "port": port, "playing": playing}
     if isinstance(source, Session):
         return Page(LiveMotion(source), source.name, **options)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from sofa_softctl import Session
+from sofa_softctl import Session, open_view
 from sofa_softctl.view.browser.motion import LiveMotion
 from sofa_softctl.view.browser.page import Page
 from tests.support.chromium import Chromium, executable
@@ -208,3 +208,73 @@ def test_a_scene_that_raises_stays_on_view(browser, page):
     tab.wait_for_text("This was in step")
     assert not page.player.playing
     tab.close()
+
+
+def move_slider(tab, number, key, count):
+    """Move a slider of the panel by its keys."""
+    tab.wait_for("document.querySelectorAll('[role=slider]').length > 0")
+    tab.evaluate(f"document.querySelectorAll('[role=slider]')[{number}].focus()")
+    for _ in range(count):
+        tab.press(key, key, {"ArrowLeft": 37, "ArrowRight": 39}[key])
+
+
+def test_the_time_slider_shows_earlier_frames(browser, page):
+    tab = open_tab(browser, page)
+    wait(lambda: page.motion.time > 0.5)
+    tab.click("Pause")
+    wait(lambda: not page.player.playing)
+    wait(lambda: abs(times_of(tab) - page.motion.time) < 1e-3)
+    tab.read_events(1.0)
+    last = page.motion.session.time
+    move_slider(tab, 0, "ArrowLeft", 20)
+    wait(lambda: page.motion.time < last - 0.1)
+    wait(lambda: abs(times_of(tab) - page.motion.time) < 1e-3)
+    assert page.motion.session.time == last
+    tab.close()
+
+
+def pulled_finger(root):
+    """A finger whose cable nobody drives."""
+    root.addObject("FreeMotionAnimationLoop")
+    root.addObject("GenericConstraintSolver", tolerance=1e-9, maxIterations=500)
+    finger = root.addChild("finger")
+    finger.addObject("EulerImplicitSolver", rayleighStiffness=0.1)
+    finger.addObject("SparseLDLSolver")
+    finger.addObject("MeshVTKLoader", name="loader", filename="scenes/meshes/finger.vtk")
+    finger.addObject("MeshTopology", src="@loader")
+    finger.addObject("MechanicalObject")
+    finger.addObject("UniformMass", totalMass=0.02)
+    finger.addObject("TetrahedronFEMForceField", youngModulus=600.0, poissonRatio=0.45)
+    finger.addObject("BoxROI", name="base", box=[-13, -11, -10, 1, 11, 10])
+    finger.addObject("FixedProjectiveConstraint", indices="@base.indices")
+    finger.addObject("LinearSolverConstraintCorrection")
+    cable = finger.addChild("cable")
+    cable.addObject("MechanicalObject", position=[[-23, -5.5, 0], [-61, -5.5, 0], [-93, -5.5, 0]])
+    cable.addObject(
+        "CableConstraint", name="cable", indices=[0, 1, 2], pullPoint=[0, -5.5, 0],
+        valueType="displacement", value=[0.0],
+    )  # fmt: skip
+    cable.addObject("BarycentricMapping")
+
+
+def tip_of(session):
+    """Return how far the last point of the cable is to the side."""
+    state = session.root.finger.cable.getMechanicalState()
+    return float(state.position.value[-1, 1])
+
+
+def test_a_slider_pulls_a_cable_that_no_controller_drives(browser):
+    with Session(pulled_finger) as session, running(open_view(session)) as page:
+        tab = browser.open(page.address)
+        cable = session.root.finger.cable.cable
+        tab.click("Scene")
+        tab.wait_for_text("[displacement]")
+        before = tip_of(session)
+        move_slider(tab, 1, "ArrowRight", 20)
+        wait(lambda: np.ravel(cable.value.value)[0] >= 1.0)
+        begin = page.motion.time
+        wait(lambda: page.motion.time > begin + 0.5)
+        after = tip_of(session)
+        assert after < before - 0.5  # the tip bends to the cable's side
+        assert not tab.errors
+        tab.close()
