@@ -272,23 +272,26 @@ class RunResult:
         time: float | None = None,
         size: tuple[int, int] = (640, 480),
         camera: str = "auto",
+        transparent: bool = False,
     ) -> Picture:
         """Return a picture of the robot, which a notebook shows.
 
         Args:
-            path: File to write in addition, .png.
+            path: File to write in addition, .png or .jpg.
             time: Time of the nearest step that is shown [time]; by default the end.
             size: Width and height [pixel].
             camera: Side, such as 'front', or azimuth and elevation, '30,20' [degree].
+            transparent: Leave out background and clock; PNG only.
 
         Raises:
-            SoftctlError: Nothing was kept.
-            UsageError: A time outside of the run, a view or a suffix that is not known.
+            SoftctlError: Nothing was kept, or a suffix that is not known.
+            UsageError: A time outside of the run, or a view that is not known.
         """
+        from sofa_softctl.view.movie.picture import SAMPLES, check_picture
         from sofa_softctl.view.movie.stage import Stage
 
-        if path is not None and Path(path).suffix != ".png":
-            raise UsageError(f"A picture needs a name in .png, got '{path}'.")
+        if path is not None:
+            check_picture(Path(path), transparent)
         if min(size) < PICTURE_SIDE_MIN:
             raise UsageError(f"A picture has {PICTURE_SIDE_MIN} pixels a side or more. Got: {size}")
         view, times = _view_of(camera), self.record.time
@@ -298,8 +301,9 @@ class RunResult:
             raise UsageError(
                 f"The run has pictures from t = {times[0]:g} to {times[-1]:g}. Got: {time:g}"
             )
-        stage = Stage(self._animation(), size, view=view)
-        picture = Picture(stage.picture(int(np.abs(times - time).argmin())))
+        stage = Stage(self._animation(), size, view=view, samples=SAMPLES)
+        frame = int(np.abs(times - time).argmin())
+        picture = Picture(stage.picture(frame, transparent=transparent))
         if path is not None:
             picture.save(path)
         return picture

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sofa_softctl.base.files import replace_atomically
+from sofa_softctl.view.movie.encoding import write_picture
 
 EMBEDDED_MOVIE_MAX = 50_000_000
 """Largest movie that a notebook gets a copy of [bytes]."""
@@ -21,12 +22,12 @@ class Picture:
     """Picture that a notebook shows."""
 
     pixels: np.ndarray = field(repr=False)
-    """Red, green and blue from 0 to 255, shape (height, width, 3)."""
+    """Red, green, blue, and opacity if it is transparent, from 0 to 255, shape (h, w, 3 or 4)."""
 
     def save(self, path: str | Path) -> None:
-        """Write the picture as a PNG."""
+        """Write the picture as a PNG or JPEG."""
         with replace_atomically(Path(path)) as name:
-            name.write_bytes(self._repr_png_())
+            write_picture(name, self.pixels)
 
     def _repr_png_(self) -> bytes:
         from PIL import Image
