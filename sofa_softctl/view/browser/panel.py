@@ -46,7 +46,6 @@ class Panel:
         gui.configure_theme(show_logo=False, show_share_button=False)
         gui.set_panel_label(title)
         gui.main_panel.dock_right()
-        self._status = gui.add_markdown("")
         self._add_controls(gui)
         self._goals = self._charts = self._inspector = None
         if self._session is not None:
@@ -55,6 +54,7 @@ class Panel:
             if any(point.follow is not None for point in points):
                 button = gui.add_button("Follow the scene's goal", hint="Undo moves by hand")
                 self._on_click(button, self._goals.follow_scene)
+        self._status = gui.add_markdown("")  # below the buttons, which stay where they are
         tabs = gui.add_tab_group()
         if self._session is not None:
             with tabs.add_tab("Plots"):
