@@ -51,6 +51,7 @@ _HOMES = {
     "open_view": "sofa_softctl.view.browser.view",
     "parameters_from_argv": "sofa_softctl.scene.session.portable",
     "read_record": "sofa_softctl.record.record",
+    "run": "sofa_softctl.view.result",
     "solve_inverse": "sofa_softctl.qpcc.solve.solve",
 }
 
@@ -99,6 +100,7 @@ __all__ = [  # noqa: F822  (loaded by __getattr__)
     "open_view",
     "parameters_from_argv",
     "read_record",
+    "run",
     "solve_inverse",
 ]
 

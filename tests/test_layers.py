@@ -53,7 +53,7 @@ INNER = {
     "qpcc": "problem pieces search solve examples",
     "scene": "backend graph control plausibility watch mesh_error session copies",
     "surrogate": "grid cells|sparse costs program planning models scene",
-    "view": "words plots|paraview|movie pages|browser terminal",
+    "view": "words plots|paraview|movie pages|browser terminal result",
 }
 """Layers within packages, lowest first: a folder imports from those before it. `|` joins folders of
 one layer, which know nothing of each other; `.` is what lies in no folder."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing import current_process
 from pathlib import Path
 
+from sofa_softctl.base.executors.by_value import GUARD, refuse_in_a_worker
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.retry import WorkerEndedError
 from sofa_softctl.batch.bar import Bar
@@ -20,11 +21,6 @@ from sofa_softctl.batch.study.study import Study
 from sofa_softctl.batch.table.folder import SUFFIX, StudyFolder, changes_since, other_kernels
 from sofa_softctl.batch.table.results import Results, read_results
 from sofa_softctl.errors import StudyError
-
-_GUARD = (
-    "Worker processes import the script that runs a study. Put the call of sofa_softctl.batch "
-    'below a line: if __name__ == "__main__":'
-)
 
 
 @dataclass(frozen=True)
@@ -154,7 +150,7 @@ def _start_workers(study: Study, count: int | None, cluster: str = "") -> LocalE
         executor.submit(os.getpid).result()
     except WorkerEndedError as error:
         executor.shutdown(cancel_futures=True)
-        raise StudyError(f"No worker process can be started: {error}. {_GUARD}") from error
+        raise StudyError(f"No worker process can be started: {error}. {GUARD}") from error
     return executor
 
 
@@ -165,8 +161,6 @@ def _refuse_in_a_worker() -> None:
         StudyError: It imports the script for a task.
         SystemExit: It imports the script at its start.
     """
-    process = current_process()
-    if getattr(process, "_inheriting", False):  # of multiprocessing: until its start is complete
-        raise SystemExit(_GUARD)
-    if process.daemon:
-        raise StudyError(_GUARD)
+    refuse_in_a_worker()
+    if current_process().daemon:
+        raise StudyError(GUARD)

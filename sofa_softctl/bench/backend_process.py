@@ -77,7 +77,9 @@ def _serve(
     if prepare is not None:
         prepare()
     memory = peak_memory()
-    with Session(scene, backend=backend, parameters=parameters, add=keep_devices_closed) as session:
+    with Session(
+        scene, backend=backend, parameters=parameters, add=keep_devices_closed, history=0
+    ) as session:
         about = {
             "backend": session.backend.describe(),
             "dofs": session.dof_count(),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,14 +43,10 @@ from sofa_softctl.status import ExitStatus
 
 if TYPE_CHECKING:
     from sofa_softctl.record.file import RecordFile
-    from sofa_softctl.scene.session.run import RunSummary
     from sofa_softctl.scene.session.session import Session
+    from sofa_softctl.scene.session.summary import RunSummary
     from sofa_softctl.view.terminal.run import Terminal
 
-DEFAULT_DURATION = 2.0
-"""Simulated time of a run if neither the user nor the scene says (DURATION in the scene) [time]."""
-ESTIMATE_STEPS_MIN = 200
-"""Steps of a run from which on meshes are estimated after it: they take up to 150 steps."""
 Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of steps.")]
 
 
@@ -111,8 +106,8 @@ def run(
     Ctrl-C, SIGTERM and SIGHUP end it after the present step: what was done is recorded, drawn and
     shown.
     """
+    from sofa_softctl.scene.session.run import DEFAULT_DURATION, step_count, with_mesh_estimates
     from sofa_softctl.scene.session.run import run as run_steps
-    from sofa_softctl.scene.session.run import step_count
     from sofa_softctl.view.terminal.run import Terminal
 
     if explain and (quiet or as_json):
@@ -180,8 +175,7 @@ def run(
             summary = run_steps(session, total, observers, close=True)
         if summary.interrupted:
             _tell_stop(summary, total, file)
-        else:
-            summary = _with_mesh_estimates(summary, session)
+        summary = with_mesh_estimates(summary, session)
         show.show(summary)
         if file is not None:
             show.show_file("Record", file.path)
@@ -208,15 +202,6 @@ def _show_plan(session: Session, show: Terminal) -> None:
     from sofa_softctl.view.terminal.bench import show_plan
 
     show_plan(plan_step(session.root), show.console)
-
-
-def _with_mesh_estimates(summary: RunSummary, session: Session) -> RunSummary:
-    """Return the summary with estimates of its meshes, if the run was longer than these take."""
-    if summary.steps < ESTIMATE_STEPS_MIN or session.backend.name != "embedded":
-        return summary
-    from sofa_softctl.scene.mesh_error.estimate import mesh_errors
-
-    return replace(summary, mesh_estimates=mesh_errors(session.root, quick=True))
 
 
 def _check_record(path: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sofa_softctl.qpcc.problem.modes import Mode
-from sofa_softctl.scene.control.channels import CONTACTS_MAX
+from sofa_softctl.scene.control.contacts import CONTACTS_MAX
 from sofa_softctl.scene.control.report import Markers
 from sofa_softctl.scene.control.units import ActuatorQuantities
 from sofa_softctl.units import together

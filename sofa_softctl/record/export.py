@@ -99,6 +99,16 @@ def select(record: Record, patterns: Sequence[str] = (), interval: int = 1) -> R
     )
 
 
+def columns_of(record: Record) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return each number of a recording over time, shape (n_steps,), and its unit, by its name."""
+    columns, units = dict[str, np.ndarray](), dict[str, str]()
+    for channel, values in record.channels.items():
+        names = record.columns_of(channel, values.shape[1:])
+        columns |= zip(names, values.reshape(len(values), len(names)).T, strict=True)
+        units |= zip(names, of_columns(record.units[channel], len(names)), strict=True)
+    return columns, units
+
+
 def _rows(time: np.ndarray, interval: int) -> Any:
     """Return the indices of every `interval`-th row and of the last one."""
     if interval == 1:

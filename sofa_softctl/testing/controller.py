@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from sofa_softctl.scene.backend.backend import find_backend
-from sofa_softctl.scene.session.run import Histories
 from sofa_softctl.scene.session.session import Session
 from sofa_softctl.testing.repeated_run import check_reset, check_snapshot, values_of
 from sofa_softctl.testing.scene import SmallScene, small_scene
@@ -49,19 +48,18 @@ def check_controller(
 
     session = Session(createScene, backend="embedded")
     controller = controllers[-1]
-    histories, first_values = Histories(), []
-    histories.begin(session)
-    for step in range(1, steps + 1):
-        try:
-            session.step()
-        except Exception as error:
-            raise AssertionError(
-                f"{name}: expected {steps} steps, got {type(error).__name__} in step {step}: "
-                f"{error}"
-            ) from error
-        histories.step(session, step)
-        first_values.append(values_of(session))
-    for watched, history in histories.by_controller():
+    first_values = []
+    with session.keeping_rows() as rows:
+        for step in range(1, steps + 1):
+            try:
+                session.step()
+            except Exception as error:
+                raise AssertionError(
+                    f"{name}: expected {steps} steps, got {type(error).__name__} in step {step}: "
+                    f"{error}"
+                ) from error
+            first_values.append(values_of(session))
+    for watched, history in rows.histories():
         if watched is controller:
             check_shown(controller, history)
     check_reset(session, name, first_values)

@@ -84,6 +84,11 @@ def test_a_file_that_a_worker_imports_for_its_function_runs_no_study(tmp_path, m
         batch.run(study, workers=1, quiet=True)
 
 
+def test_a_scene_of_a_notebook_is_to_be_written_to_a_file():
+    with pytest.raises(StudyError, match="expected a scene file, got the function .*%%writefile"):
+        batch.make_study(scene=height, parameters={"young": [1.0]})
+
+
 def test_a_study_made_in_python_is_that_of_its_file(tmp_path, monkeypatch):
     written(tmp_path)
     monkeypatch.chdir(tmp_path)

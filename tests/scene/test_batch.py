@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -225,9 +227,57 @@ def test_a_lost_process_is_named():
 
 @needs_two_cores
 @pytest.mark.processes
-def test_what_cannot_be_sent_to_a_process_is_refused():
-    with pytest.raises(UsageError, match="that a module or a scene file defines"):
+def test_what_cannot_be_sent_to_a_process_is_refused(monkeypatch):
+    lock = threading.Lock()
+    with pytest.raises(UsageError, match="a function that can be sent to them: cannot pickle"):
+        Session.batch(lambda root: lock, 2, workers=2)
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(UsageError, match="that a module or a scene file defines.*notebook"):
         Session.batch(lambda root: None, 2, workers=2)
+
+
+NOTEBOOK = """
+from sofa_softctl import Session
+
+def createScene(root, dt=0.01):
+    root.dt = dt
+    root.addChild("ball").addObject("MechanicalObject", name="dofs", position=[[0, 0, shift]])
+
+shift = 3.0
+with Session.batch(createScene, 2, parameters=[{"dt": 0.1}, {"dt": 0.2}], workers=2) as batch:
+    batch.step(2)
+    print(*batch.call(lambda session: session.time), *batch.read("/ball/dofs.position")[:, 0, 2])
+"""
+
+
+@needs_two_cores
+@pytest.mark.processes
+@pytest.mark.parametrize("how", ["cell", "pipe"])
+def test_processes_get_functions_of_a_notebook(how, tmp_path):
+    """A cell's main module has no file; that of `python -` has one that does not exist."""
+    pytest.importorskip("cloudpickle")
+    cell = "import sys, types; main = sys.modules['__main__'] = types.ModuleType('__main__')\n"
+    cell += f"exec({NOTEBOOK!r}, vars(main))"
+    done = subprocess.run(
+        [sys.executable, "-"],
+        input=cell if how == "cell" else NOTEBOOK,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=100,
+    )
+    assert done.stdout.split() == ["0.2", "0.4", "3.0", "3.0"], done.stderr
+
+
+@needs_two_cores
+@pytest.mark.processes
+def test_a_script_without_a_guard_is_told_of_it(tmp_path):
+    (tmp_path / "script.py").write_text(NOTEBOOK)
+    done = subprocess.run(
+        [sys.executable, "script.py"], capture_output=True, text=True, cwd=tmp_path, timeout=100
+    )
+    assert done.returncode == 1 and not done.stdout
+    assert 'below a line: if __name__ == "__main__":' in done.stderr
 
 
 @needs_two_cores

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sofa_softctl.base.executors.by_value import portable, refuse_in_a_worker
 from sofa_softctl.base.executors.local import LocalExecutor
 from sofa_softctl.base.executors.worker import RemoteTraceback
 from sofa_softctl.base.machine import core_count
@@ -38,7 +39,7 @@ class Copies:
     """Copies of an object, which are created once and called together.
 
     Args:
-        create: Returns a copy for its number, from 0; with workers it is pickled.
+        create: Returns a copy for its number, from 0; with workers it is sent to them.
         count: Number of copies.
         workers: Number of processes that share the copies; 0 keeps all in this process.
         name: Name of the object, for messages.
@@ -67,6 +68,8 @@ class Copies:
                 f"{count} copies take 0 to {limit} processes, one for each copy and core at most. "
                 f"Got: {workers}"
             )
+        if workers:
+            refuse_in_a_worker()
         self.count, self.name, self._delete = count, name, delete
         self._local: dict[int, Any] = {}
         self._groups = [list(map(int, g)) for g in np.array_split(range(count), workers or 1)]
@@ -82,7 +85,7 @@ class Copies:
         """Return function(copy, *arguments) of all copies.
 
         Args:
-            function: Function of a copy; with workers it is pickled, and so are its results.
+            function: Function of a copy; with workers it is sent to them, and so are its results.
             columns: For each further argument the values for all copies.
 
         Raises:
@@ -107,7 +110,7 @@ class Copies:
         parts = [(group, [rows[number] for number in group]) for group in self._groups]
         if not self._executors:
             return task(self._local, function, *parts[0])
-        self._check_portable(function)
+        function = portable(function, f"copies of the {self.name}")
         futures = [
             executor.submit(_run_in_worker, task, function, *part)
             for executor, part in zip(self._executors, parts, strict=True)
@@ -124,15 +127,6 @@ class Copies:
             self.close(kill=True)
             raise
         return outcomes
-
-    def _check_portable(self, function: Any) -> None:
-        try:
-            pickle.dumps(function)
-        except Exception as error:  # pickle passes on the errors of an object's methods
-            raise UsageError(
-                f"Copies of the {self.name} in other processes need a function that a module or a "
-                f"scene file defines; this one cannot be sent: {error}. Or take workers=0."
-            ) from error
 
     def close(self, *, kill: bool = False) -> None:
         """Delete the copies, and end their processes; a second call does nothing.

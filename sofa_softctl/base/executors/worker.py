@@ -21,6 +21,8 @@ from typing import Any
 
 from typing_extensions import override
 
+from sofa_softctl.base.executors.by_value import without_missing_main
+
 LONGEST = 8000
 """Longest text that is returned; longer ones lose their beginning [characters]."""
 FILE_SIZE_MAX = 1 << 24
@@ -109,7 +111,8 @@ class _Process(SpawnProcess):
         resource_tracker.ensure_running()  # its own start, in `start`, would unblock the signal
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            super().start()
+            with without_missing_main():
+                super().start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

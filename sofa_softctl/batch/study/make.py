@@ -79,6 +79,12 @@ def make_study(
         StudyError: The study has faults: up to ten errors, one per line, with the table of a study
             file and the key; or a function is not at the top level of a file.
     """
+    if callable(scene):
+        raise StudyError(
+            f"the scene: expected a scene file, got the function {scene!r:.80}. A study repeats "
+            "its runs from files: write it to one. In a notebook, a cell that begins with "
+            "%%writefile FILE.py does."
+        )
     function_name = _reference(function, "the function")
     measure_texts = {
         key: _reference(value, f"the measure '{key}'") for key, value in (measures or {}).items()
@@ -148,7 +154,7 @@ def _reference(function: Any, label: str) -> str:
         raise StudyError(
             f"{label}: expected a function at the top level of a Python file, from which workers "
             f"import it; {reason}: {function!r:.80}. Write it there with 'def', or name it as "
-            "'FILE.py:NAME'."
+            "'FILE.py:NAME'. In a notebook, a cell that begins with %%writefile FILE.py writes it."
         )
     path = os.path.realpath(file)
     relative = os.path.relpath(path)

@@ -263,7 +263,9 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._session.close()
         limits = self.task.limits
         values = {**self.task.parameters, **drawn}
-        session = Session(self.scene, backend="embedded", parameters=values, add=self._drive)
+        session = Session(
+            self.scene, backend="embedded", parameters=values, add=self._drive, history=0
+        )
         self._session = session
         try:
             self.episode = Episode(session.root)

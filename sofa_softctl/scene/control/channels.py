@@ -14,8 +14,6 @@ from sofa_softctl.errors import SceneError
 from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.graph.nodes import nodes_of, path_of
 
-CONTACTS_MAX = 64
-"""Number of contacts per step in a channel; missing ones are zeros."""
 STRESSED = ("AssumedStrainFEMForceField", "TetrahedronFEMForceField")
 """Force fields whose stresses are recorded if they compute them."""
 _UNIT_IN_HELP = re.compile(r"\[([A-Za-z%][^\[\],]*)\]\.?$")

@@ -12,6 +12,9 @@ from sofa_softctl.scene.control.controller import SceneController, pauses_on_err
 from sofa_softctl.scene.control.system import ComplianceSystem
 from sofa_softctl.scene.graph.nodes import nodes_of, own_state
 
+CONTACTS_MAX = 64
+"""Number of contacts per step in a recording; missing ones are zeros."""
+
 
 class FrictionWithoutCreep(SceneController):
     """Prevents creep of sticking contacts: tangents get the free motion of the whole step.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -45,6 +46,32 @@ class Table:
     texts: tuple[int, ...] = (0,)
     """Indices of the columns of text, which are aligned to the left."""
 
+    def __str__(self) -> str:
+        """Return the table as plain text."""
+        rows = [self.columns, *self.rows]
+        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if number in self.texts else cell.rjust(width)
+                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join(filter(None, [self.title, *lines, self.caption]))
+
+    def _repr_html_(self) -> str:
+        aligned = ["left" if k in self.texts else "right" for k in range(len(self.columns))]
+        rows = [
+            "".join(
+                f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
+                for cell, side in zip(cells, aligned, strict=True)
+            )
+            for tag, cells in [("th", self.columns), *(("td", row) for row in self.rows)]
+        ]
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        caption = f"<p>{escape(self.caption)}</p>" if self.caption else ""
+        return f"<p><b>{escape(self.title)}</b></p><table>{body}</table>{caption}"
+
 
 class Line(NamedTuple):
     """A sentence below the tables."""
@@ -60,6 +87,23 @@ class Report:
 
     tables: list[Table] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Return tables and lines as plain text."""
+        return "\n".join([*map(str, self.tables), *(line.text for line in self.lines)])
+
+    def _repr_html_(self) -> str:
+        """Return tables and lines for a notebook; a sign says their level besides the color."""
+        lines = [
+            f'<p style="color:{color}">{sign}{escape(line.text)}</p>'
+            for line in self.lines
+            for sign, color in [SIGNS_OF_LEVELS[line.level]]
+        ]
+        return "".join([*(table._repr_html_() for table in self.tables), *lines])
+
+
+SIGNS_OF_LEVELS = {"plain": ("", "inherit"), "good": ("✓ ", "#12805c"), "doubt": ("! ", "#a86200")}
+"""Sign and color of lines by their level; both colors are read on white and on black."""
 
 
 class Summary(ABC):

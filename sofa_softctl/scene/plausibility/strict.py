@@ -51,23 +51,39 @@ def strict_start(Sofa: Any, strict: bool | None) -> Iterator[None]:
         yield
         return
     texts: list[str] = []
-
-    class Collector(Sofa.Helper.MessageHandler):  # type: ignore[misc, name-defined]
-        def process(self, message: dict[str, Any]) -> None:
-            if message["type"] in ERRORS:
-                component = message["component"]
-                sender = message["sender"] if component is None else component.getPathName()
-                texts.append(f"[{sender}] {message['message']}" if sender else message["message"])
-
     with ExitStack() as stack:
         stack.enter_context(warnings_as_errors())
-        stack.enter_context(Collector())
+        stack.enter_context(message_collector(Sofa, texts))
         stack.enter_context(_hide_runtime_warnings())
         python = stack.enter_context(warnings.catch_warnings(record=True))
         yield
     texts += [f"{w.filename}:{w.lineno}: {w.message}" for w in python]
     if texts:
         raise SceneError("\n".join(texts))
+
+
+def message_collector(Sofa: Any, texts: list[str]) -> Any:
+    """Return a context that appends the warnings and errors of the block, each of them once.
+
+    Args:
+        Sofa: The module of the backend.
+        texts: Texts so far; from `KEPT_WARNINGS_MAX` on none is added.
+    """
+
+    class Collector(Sofa.Helper.MessageHandler):  # type: ignore[misc, name-defined]
+        def process(self, message: dict[str, Any]) -> None:
+            if message["type"] in ERRORS and len(texts) < KEPT_WARNINGS_MAX:
+                component = message["component"]
+                sender = message["sender"] if component is None else component.getPathName()
+                text = f"[{sender}] {message['message']}" if sender else message["message"]
+                if text not in texts:
+                    texts.append(text)
+
+    return Collector()
+
+
+KEPT_WARNINGS_MAX = 100
+"""Number of different warnings above which further ones are not kept."""
 
 
 @contextmanager

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sofa_softctl.scene.control.report import Table
 from sofa_softctl.scene.graph.nodes import nodes_of, own_state, path_of
 from sofa_softctl.scene.plausibility.bodies import solver_above
-
-if TYPE_CHECKING:
-    from sofa_softctl.scene.session.session import Session
 
 ROWS_MAX = 12
 """Bodies and tips of the table of a run, farthest first; JSON has all."""
@@ -40,7 +37,7 @@ class Displacement:
 class Displacements:
     """Positions of a session's bodies and tips now, to compare later ones with."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Any) -> None:
         self._start = [
             (path_of(state), state, _points(state))
             for node in nodes_of(session.root)

@@ -105,12 +105,24 @@ def load_scene(path: str | Path) -> SceneFile:
     find_backend()  # before the scene imports Sofa
     module = import_scene(path)
     create = module.createScene
-    duration = getattr(module, "DURATION", None)
-    if duration is not None and not (isinstance(duration, int | float) and duration > 0.0):
-        raise SceneError(f"'{path}': DURATION must be a positive number, got {duration!r}.")
-    units = getattr(module, "UNITS", None)
-    units = Units.parse(units) if units is not None else None
+    duration, units = declarations_in(vars(module), f"'{path}'")
     return SceneFile(Path(path), create, parameters_of(create), module, duration, units)
+
+
+def declarations_of(create: Callable[..., Any]) -> tuple[float | None, Units | None]:
+    """Return DURATION and UNITS of the file or notebook that defines a createScene function."""
+    names: dict[str, Any] = getattr(inspect.unwrap(create), "__globals__", {})
+    if not isinstance(names.get("UNITS", ""), str):  # another program's name
+        names = {}
+    return declarations_in(names, f"'{getattr(create, '__name__', create)}'")
+
+
+def declarations_in(names: Mapping[str, Any], where: str) -> tuple[float | None, Units | None]:
+    """Return DURATION [time] and UNITS among a scene's global names, or None for each."""
+    duration, units = names.get("DURATION"), names.get("UNITS")
+    if duration is not None and not (isinstance(duration, int | float) and duration > 0.0):
+        raise SceneError(f"{where}: DURATION must be a positive number, got {duration!r}.")
+    return duration, Units.parse(units) if units is not None else None
 
 
 def build_scene(create: Callable[..., Any], values: Mapping[str, Any] | None = None) -> Any:
@@ -181,7 +193,8 @@ def arguments_of(
     if missing:
         raise ParameterError(
             f"{who} needs its parameters {', '.join(map(repr, missing))}: give "
-            f"{option} {missing[0]}=VALUE, or a default in the scene file."
+            f"{option} {missing[0]}=VALUE, in Python parameters={{'{missing[0]}': ...}}, or a "
+            "default in the scene file."
         )
     return arguments
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,15 +23,26 @@ from sofa_softctl.scene.backend.backend import find_backend
 from sofa_softctl.scene.graph.nodes import controllers_of, nodes_of, own_state, path_of
 from sofa_softctl.scene.plausibility import implausible
 from sofa_softctl.scene.plausibility.names import unused_warnings
-from sofa_softctl.scene.plausibility.strict import gathered_warnings, strict_start
+from sofa_softctl.scene.plausibility.strict import (
+    gathered_warnings,
+    message_collector,
+    strict_start,
+)
 from sofa_softctl.scene.session.condition import Condition
 from sofa_softctl.scene.session.loader import (
     arguments_of,
     build_scene,
     clean_up,
+    declarations_of,
     is_interrupt,
     load_scene,
     parameters_of,
+)
+from sofa_softctl.scene.session.step_rows import (
+    HISTORY_STEPS_MAX,
+    StepRows,
+    columns_of,
+    read_row,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +51,7 @@ if TYPE_CHECKING:
     from sofa_softctl.scene.control.steps import SofaSteps
     from sofa_softctl.scene.session.batch import SessionBatch
     from sofa_softctl.scene.session.recording import Recorder
+    from sofa_softctl.scene.session.summary import RunSummary
 
 
 @dataclass(frozen=True)
@@ -56,11 +70,14 @@ class Session:
     """One scene on one backend; a context manager that cleans up its controllers.
 
     Args:
-        scene: A scene file, or a function createScene(root, ...).
+        scene: A scene file, or a function createScene(root, ...), which takes UNITS and DURATION
+            from where it is defined.
         backend: 'auto', 'embedded' or 'sofa'.
         parameters: Values of createScene's parameters; texts are converted.
         strict: Whether warnings of loading and of the start, before the first step, are errors.
         add: Function that adds components to the root, between building and initialisation.
+        history: Number of steps whose outputs are kept for `summary`, in some 2 kB and 25 us a step
+            for one inverse controller; after more steps all are dropped. None: no limit; 0: none.
 
     Raises:
         SceneError: the scene is invalid, or has warnings and is strict.
@@ -75,16 +92,32 @@ class Session:
         parameters: dict[str, Any] | None = None,
         strict: bool | None = None,
         add: Callable[[Any], object] | None = None,
+        history: int | None = HISTORY_STEPS_MAX,
     ) -> None:
+        if not (callable(scene) or isinstance(scene, str | os.PathLike)):
+            raise UsageError(
+                f"A scene is a file or a function createScene(root, ...). Got: {scene!r:.80}"
+            )
+        if not isinstance(parameters, Mapping | None):
+            raise UsageError(
+                f"The parameters of a scene are a dict of their values. Got: {parameters!r:.80}"
+            )
         self.backend = find_backend(backend)
         self.parameters = dict(parameters or {})
         self.name = str(getattr(scene, "__name__", scene))
         self._simulation: Any = self.backend.Sofa.Simulation
         self._closed = False
+        self.warnings: list[str] = []
+        """Warnings of loading, of the start and of the steps, each of them once."""
+        self._noting_warnings = message_collector(self.backend.Sofa, self.warnings)
         self.root: Any = None
         try:
             hint = f"'softctl check {self.name}' lists all."
-            with strict_start(self.backend.Sofa, strict), gathered_warnings(hint):
+            with (
+                strict_start(self.backend.Sofa, strict),
+                gathered_warnings(hint),
+                self._noting_warnings,
+            ):
                 with nullcontext() if callable(scene) else command_line_of(Path(scene)):
                     self._load(scene)
                 if add is not None:
@@ -105,16 +138,21 @@ class Session:
         self.condition = Condition(
             self.root, self.time, units=self.units, duration=self.duration or 0.0
         )
+        self._columns = columns_of(self.controllers)
+        self._history = StepRows(self, history)
+        self._kept_rows = [self._history]  # and those of runs
         self._recorder: Recorder | None = None
         self._recorded: set[Path] = set()
         self._recording_seconds = 0.0  # of recordings that have ended
 
     def _load(self, scene: str | Path | Callable[..., Any]) -> None:
-        file = None if callable(scene) else load_scene(scene)
-        create: Any = scene if file is None else file.create
+        create: Any = scene
+        if callable(scene):
+            self.duration, self.units = declarations_of(scene)
+        else:
+            file = load_scene(scene)
+            create, self.duration, self.units = file.create, file.duration, file.units
         self._create = create
-        self.duration = None if file is None else file.duration
-        self.units = None if file is None else file.units
         with noted_controllers() as self._made:
             self.root = build_scene(create, self.parameters)
 
@@ -166,12 +204,13 @@ class Session:
             )
         if operator.index(count) < 0:
             raise UsageError(f"A session makes 0 or more steps. Got: {count}")
-        for _ in range(count):
-            with interrupted_after():
-                self._step()
+        with self._noting_warnings:
+            for _ in range(count):
+                with interrupted_after():
+                    self._step()
 
     def _step(self) -> None:
-        start = self.time
+        start, clock = self.time, perf_counter()
         try:
             self._animate(self.dt)
             self.condition.step(self.time)
@@ -185,6 +224,45 @@ class Session:
         self.step_count += 1
         if self._recorder is not None:
             self._recorder.write(self.time)
+        kept = [rows for rows in self._kept_rows if not rows.has_overflowed]
+        if kept:
+            row = read_row(self.time, perf_counter() - clock, self._columns)
+            for rows in kept:
+                rows.add(row)
+
+    @contextmanager
+    def keeping_rows(self) -> Iterator[StepRows]:
+        """Keep the outputs of all steps while the context is open, of controllers added until now.
+
+        The context value is their rows.
+        """
+        self._columns = columns_of(self.controllers)
+        rows = StepRows(self)
+        self._kept_rows.append(rows)
+        try:
+            yield rows
+        finally:
+            self._kept_rows.remove(rows)
+
+    def summary(self) -> RunSummary:
+        """Return what the command line would say of the steps since the start or `reset`.
+
+        Raises:
+            UsageError: There was no step, or there were more than `history`.
+            DivergedError: A body exploded.
+        """
+        from sofa_softctl.scene.session.summary import summarise
+
+        if self._history.has_overflowed:
+            raise UsageError(
+                f"A summary needs the controllers' outputs of all steps, and this session kept "
+                f"{self._history.count_max} at most. Make it with Session(..., history=None), or "
+                "its steps by sofa_softctl.run(session, steps=...), which returns their summary."
+            )
+        if not self._history.rows:
+            raise UsageError("There is nothing to summarise: the session has made no step yet.")
+        self.condition.check(self.time)
+        return summarise(self, self._history)
 
     @classmethod
     def batch(
@@ -212,7 +290,7 @@ class Session:
         """
         from sofa_softctl.scene.session.batch import SessionBatch
 
-        create = partial(cls, scene, backend="embedded")
+        create = partial(cls, scene, backend="embedded", history=0)
         return SessionBatch(create, count, parameters=parameters, workers=workers)
 
     def reset(self) -> None:
@@ -227,6 +305,7 @@ class Session:
             self._sofa.reset_controllers()
         self.step_count = 0
         self.condition.restart(self.time)
+        self._history.restart()
 
     def snapshot(self) -> Snapshot:
         """Return the present state for `restore`; embedded backend only."""
@@ -241,6 +320,7 @@ class Session:
         self.end_recording()
         self.step_count = snapshot.step
         self.condition.restart(self.time)
+        self._history.drop_after(self.time)
 
     def _need_embedded(self, feature: str) -> None:
         if self.backend.name != "embedded":

@@ -7,9 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sofa_softctl.base.axes import Figure
 from sofa_softctl.errors import SoftctlError
 from sofa_softctl.scene.control.report import History
-from sofa_softctl.view.plots.figure import new_figure
+from sofa_softctl.view.plots.figure import new_figure, styled_figure
 
 NO_PLOT_MESSAGE = (
     "There is nothing to plot: no controller of the scene has a plot. InverseController and "
@@ -53,6 +54,22 @@ def save_run_plot(path: str | Path, controllers: Sequence[tuple[Any, History]]) 
     if not files:
         raise SoftctlError(NO_PLOT_MESSAGE)
     return files
+
+
+def draw_run(controllers: Sequence[tuple[Any, History]]) -> Figure:
+    """Return the plot of the first controller that has one.
+
+    Args:
+        controllers: Controllers with their histories.
+
+    Raises:
+        SoftctlError: No controller has a plot, or there is nothing to draw yet.
+    """
+    for controller, history in controllers:
+        with styled_figure() as figure:
+            if _has_plot(figure, controller.plot(figure, history)):
+                return figure
+    raise SoftctlError(NO_PLOT_MESSAGE)
 
 
 class _NothingDrawn(Exception):

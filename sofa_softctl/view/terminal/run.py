@@ -12,12 +12,12 @@ from rich.markup import escape
 from typing_extensions import override
 
 from sofa_softctl.scene.control import report
-from sofa_softctl.scene.session.displacement import displacement_table
-from sofa_softctl.scene.session.run import Observer, RunSummary
-from sofa_softctl.view.terminal.progress import Bar, StatusLine, printed_lines
+from sofa_softctl.scene.session.run import Observer
+from sofa_softctl.scene.session.summary import RunSummary
 
 if TYPE_CHECKING:
     from sofa_softctl.scene.session.session import Session
+    from sofa_softctl.view.terminal.progress import Bar
     from sofa_softctl.view.terminal.table import Table
 
 COLORS_OF_LEVELS = {"good": "green", "doubt": "yellow"}
@@ -44,7 +44,7 @@ class Terminal:
 
     def progress(self, total: int) -> Observer:
         """Return an observer that shows the progress of a run with that number of steps."""
-        return _RunProgress(self.bar("Simulating", total))
+        return Observer() if self.quiet else _RunProgress(self.bar("Simulating", total))
 
     def note(self, text: str, *, doubt: bool = False) -> None:
         """Print one line, marked if it casts doubt on results."""
@@ -53,6 +53,8 @@ class Terminal:
 
     def bar(self, text: str, total: int) -> Bar:
         """Return a progress bar; as a context, it yields a function of (count[, total])."""
+        from sofa_softctl.view.terminal.progress import Bar
+
         return Bar(text, total, self.console)
 
     @contextmanager
@@ -61,6 +63,8 @@ class Terminal:
 
         In a pipe or file, a line is printed every few seconds on standard error.
         """
+        from sofa_softctl.view.terminal.progress import StatusLine, printed_lines
+
         line = StatusLine(text)
         is_printed = not (self.console.is_terminal or self.quiet)
         with (
@@ -73,15 +77,8 @@ class Terminal:
         """Print the tables of a run."""
         if self.quiet:
             return
-        for controller_summary in summary.controllers.values():
-            self.show_report(controller_summary.report(summary.units))
-        if summary.displacements and not summary.controllers:  # nothing else says what it did
-            table = displacement_table(summary.displacements, summary.units)
-            self.show_report(report.Report([table]))
-        texts = [text for text, _ in summary.findings]
-        texts += [text for estimate in summary.mesh_estimates if (text := estimate.warning)]
-        self.show_report(report.Report(lines=[report.Line(text, "doubt") for text in texts]))
-        self.console.print(_phase_table(summary))
+        for shown in summary.reports():
+            self.show_report(shown)
 
     def show_report(self, shown: report.Report) -> None:
         """Print the tables and lines of a report."""
@@ -130,18 +127,3 @@ def _rich(table: report.Table) -> Table:
     for row in table.rows:
         rich_table.add_row(*map(escape, row))
     return rich_table
-
-
-def _phase_table(summary: RunSummary) -> Table:
-    from sofa_softctl.view.terminal.table import Table
-
-    table = Table(
-        title=f"{summary.steps} steps, {summary.time:g} {summary.units['time']} simulated: "
-        f"{summary.ms_per_step:.3g} ms a step (median), real-time factor "
-        f"{summary.real_time_factor:.3g}",
-    )
-    table.add_column("phase")
-    table.add_column("ms a step (mean)", justify="right")
-    for phase, ms in summary.phases.items():
-        table.add_row(phase, f"{ms:.3f}")
-    return table
