@@ -314,7 +314,8 @@ class RunResult:
         """Write a movie of the run in real time, and return it; a notebook shows it.
 
         Args:
-            path: File to write, .gif or .mp4; by default a GIF that is deleted with the result.
+            path: File to write, .gif, .mp4, or .html to turn and replay it; by default a GIF that
+                is deleted with the result.
             size: Width and height [pixel].
             camera: Side, such as 'front', or azimuth and elevation, '30,20' [degree].
 
@@ -322,15 +323,14 @@ class RunResult:
             SoftctlError: Another suffix, a missing extra, or nothing was kept.
             UsageError: A view that is not known.
         """
-        from sofa_softctl.view.movie.encoding import check_encoder
-        from sofa_softctl.view.movie.movie import check_suffix, save_movie
+        from sofa_softctl.view.browser.standalone import check_suffix, check_writer, save_motion
 
         path, view = Path(path or self._folder() / "run.gif"), _view_of(camera)
         check_suffix(path)
-        check_encoder(path)
+        check_writer(path)
         animation = self._animation()
         with self._terminal.bar("Rendering", 1) as advance:
-            save_movie(animation, path, size=size, view=view, progress=advance)
+            save_motion(animation, path, size=size, view=view, progress=advance)
         return Movie(path)
 
     def _folder(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -45,6 +46,9 @@ class Movie:
     def _repr_html_(self) -> str:
         if self.path.stat().st_size > EMBEDDED_MOVIE_MAX:
             return f"{self.path} is too large to be shown here."
+        if self.path.suffix == ".html":
+            page = html.escape(self.path.read_text(encoding="utf-8"))
+            return f'<iframe srcdoc="{page}" width="100%" height="480"></iframe>'
         data = base64.b64encode(self.path.read_bytes()).decode()
         if self.path.suffix == ".gif":
             return f'<img alt="movie of the run" src="data:image/gif;base64,{data}">'
