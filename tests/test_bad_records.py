@@ -238,12 +238,21 @@ def test_a_record_and_the_json_say_what_produced_them(softctl, scene, tmp_path):
     assert (kept["cpu"], kept["os"]) == (said["cpu"], said["os"])
 
 
+EXPORTS = ".csv, .npz, .pvd, .png, .jpg, .gif or .mp4"
+
+
 @pytest.mark.processes(keep=1)
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--to", "run.txt"], "--to: expected FILE.csv, FILE.npz or FILE.pvd. Got: 'run.txt'."),
-        (["--to", "run"], "--to: expected FILE.csv, FILE.npz or FILE.pvd. Got: 'run'."),
+        (
+            ["--to", "run.txt"],
+            f"--to: expected a name in {EXPORTS}. Got: 'run.txt'.",
+        ),
+        (
+            ["--to", "run"],
+            f"--to: expected a name in {EXPORTS}. Got: 'run'.",
+        ),
         (["--to", "/dev/null/run.csv"], "Cannot write '/dev/null/run.csv': "),
         (["--to", "/proc/run.csv"], "Cannot write '/proc/run.csv': "),
     ],

@@ -73,7 +73,6 @@ def run(
     from sofa_softctl.batch.table.folder import SUFFIX, StudyFolder
     from sofa_softctl.batch.table.results import read_results
     from sofa_softctl.batch.table.table import Table
-    from sofa_softctl.view.movie.renderer import check_renderer
     from sofa_softctl.view.terminal import batch as tables
     from sofa_softctl.view.words import plural
 
@@ -81,8 +80,6 @@ def run(
     load_plugins([Path(file) for file in design.plugins], design.scenario.backend)
     path = out or study.with_suffix(SUFFIX)
     silent = quiet or as_json
-    if design.movie != "none":
-        check_renderer()
     with ExitStack() as stack:
         stack.enter_context(ended_by_signals())
         local_executor = stack.enter_context(local_workers(design, workers, cluster))

@@ -29,7 +29,7 @@ def check_outputs(
     Args:
         reads: Files that the command reads, and must not overwrite.
         plot: File of --plot.
-        movie: File of --movie; its renderer and encoder must be installed.
+        movie: File of --movie; its encoder must be installed.
         out: File of --out.
         further: Files of other options, by the option's name.
 
@@ -52,9 +52,7 @@ def check_outputs(
         check_writable(path)
     if movie is not None:
         from sofa_softctl.view.movie.encoding import check_encoder
-        from sofa_softctl.view.movie.renderer import check_renderer
 
-        check_renderer()
         check_encoder(movie)
 
 

@@ -40,9 +40,24 @@ View = Annotated[
     typer.Option(
         "--camera",
         metavar="VIEW",
-        help="View of the movie: front, back, left, right, top, bottom, AZIMUTH,ELEVATION in "
-        "degrees, or auto, which sees the motion.",
+        help="View of the movie or picture: front, back, left, right, top, bottom, "
+        "AZIMUTH,ELEVATION in degrees, or auto, which sees the motion.",
     ),
+]
+Size = Annotated[
+    str | None,
+    typer.Option(
+        "--size",
+        metavar="WIDTHxHEIGHT",
+        help="Size of the movie and the picture in pixels. Default: 640x480 and 1920x1440.",
+    ),
+]
+Transparent = Annotated[
+    bool, typer.Option("--transparent", help="Leave out the picture's background and clock.")
+]
+PictureTime = Annotated[
+    float | None,
+    typer.Option(metavar="TIME", help="Time that the picture shows. Default: the end."),
 ]
 
 
@@ -91,16 +106,21 @@ def parameters(texts: list[str] | None, option: str = "--set") -> dict[str, str]
     return values
 
 
-def view_of(camera: str, movie: Path | None) -> Any:
+def view_of(camera: str, file: Path | None, options: str = "--movie FILE") -> Any:
     """Return the `view.movie.direction.View` of --camera, or None for 'auto'.
 
+    Args:
+        camera: Value of --camera.
+        file: File that is seen from there, or None.
+        options: Options that name such a file, for the error.
+
     Raises:
-        UsageError: The view is unknown, or there is no movie.
+        UsageError: The view is unknown, or there is no file.
     """
     if camera == "auto":
         return None
-    if movie is None:
-        raise UsageError("--camera is the view of a movie: give --movie FILE too.")
+    if file is None:
+        raise UsageError(f"--camera is a view: give {options} too.")
     from sofa_softctl.view.movie.direction import parse_view
 
     try:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sofa_softctl.cli.options import PictureTime, Size, Transparent, View
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import RecordError, UsageError
 
 if TYPE_CHECKING:
+    from sofa_softctl.cli.shots import Shots
     from sofa_softctl.record.record import Record
 
 WIDE_TABLE = 500
@@ -27,6 +29,8 @@ app.add_typer(record_app, name="record")
     "  softctl record export out/trunk.mcap --to trunk.csv --channel 'inverse.*' --every 10\n\n"
     "  softctl record export out/trunk.mcap --to trunk.npz\n\n"
     "  softctl record export out/trunk.mcap --to trunk.pvd --every 10\n\n"
+    "  softctl record export out/trunk.mcap --to trunk.png --size 2400x1800 --transparent\n\n"
+    "  softctl record export out/trunk.mcap --to trunk.mp4 --camera front\n\n"
     "  softctl record export out/run.mcap --stream bridge.robot.command --to commands.csv"
 )
 def export(
@@ -34,8 +38,9 @@ def export(
     to: Annotated[
         Path,
         typer.Option(
-            metavar="FILE.csv|npz|pvd",
-            help="Table, arrays for numpy.load, or meshes and stresses for ParaView.",
+            metavar="FILE.csv|npz|pvd|png|jpg|gif|mp4",
+            help="Table, arrays for numpy.load, meshes and stresses for ParaView, a picture or "
+            "a movie.",
         ),
     ],
     stream: Annotated[
@@ -52,12 +57,31 @@ def export(
     every: Annotated[
         int, typer.Option(min=1, metavar="N", help="Export every N-th step, and the last one.")
     ] = 1,
+    picture_time: PictureTime = None,
+    camera: View = "auto",
+    size: Size = None,
+    transparent: Transparent = False,
 ) -> None:
-    """Write a recording for other programs: tables, arrays, or meshes for ParaView."""
+    """Write a recording for others: tables, arrays, meshes for ParaView, a picture or a movie."""
     from sofa_softctl.base.files import check_writable
+    from sofa_softctl.cli.shots import shots_of
     from sofa_softctl.record.export import export_csv, export_npz, export_streams, select
     from sofa_softctl.record.record import read_record
+    from sofa_softctl.view.movie.movie import SUFFIXES as MOVIES
+    from sofa_softctl.view.movie.picture import SUFFIXES as PICTURES
 
+    movie, picture = (to if to.suffix in suffixes else None for suffixes in (MOVIES, PICTURES))
+    shots = shots_of(
+        *(movie, picture),
+        camera=camera,
+        size=size,
+        time=picture_time,
+        transparent=transparent,
+        names="--to FILE.png or FILE.mp4",
+    )
+    if shots is not None:
+        _export_shots(record, shots, is_part=bool(channel or stream or every != 1))
+        return
     writers: dict[str, Callable[[Record, Path], None]] = {
         ".csv": export_csv,
         ".npz": export_npz,
@@ -65,7 +89,8 @@ def export(
     }
     write = writers.get(to.suffix.lower())
     if write is None:
-        raise RecordError(f"--to: expected FILE.csv, FILE.npz or FILE.pvd. Got: '{to}'.")
+        kinds = ".csv, .npz, .pvd, .png, .jpg, .gif or .mp4"
+        raise RecordError(f"--to: expected a name in {kinds}. Got: '{to}'.")
     if channel and to.suffix.lower() == ".pvd":
         raise UsageError("--channel is for tables and arrays: FILE.pvd has meshes and stresses.")
     if channel and stream:
@@ -101,6 +126,21 @@ def export(
         names = ", ".join(recording.streams)
         typer.echo(f"Not in it are the streams, whose rows have times of their own: {names}.")
     typer.echo(f"Written: {to}")
+
+
+def _export_shots(path: Path, shots: Shots, *, is_part: bool) -> None:
+    """Write the picture or movie of a recording."""
+    from sofa_softctl.cli.files import check_outputs
+    from sofa_softctl.record.record import read_record
+    from sofa_softctl.view.movie.window import animation_of
+    from sofa_softctl.view.terminal.run import Terminal
+
+    if is_part:
+        raise UsageError("A picture or movie shows all: leave out --channel, --stream and --every.")
+    check_outputs(reads=[path], movie=shots.movie, to=shots.picture)
+    recording = read_record(path)
+    save = shots.save_movie if shots.movie is not None else shots.save_picture
+    save(lambda: animation_of(recording), Terminal())
 
 
 def _export_pvd(record: Record, to: Path, interval: int) -> None:

@@ -25,15 +25,17 @@ from sofa_softctl.cli.options import (
     BackendName,
     Force,
     Json,
+    PictureTime,
     Plugin,
     Quiet,
     Scene,
     Set,
+    Size,
     Steps,
     Strict,
+    Transparent,
     View,
     print_json,
-    view_of,
 )
 from sofa_softctl.cli.root import app
 from sofa_softctl.errors import UsageError
@@ -52,6 +54,7 @@ Duration = Annotated[float | None, typer.Option(help="Simulated time, instead of
     epilog="Examples:\n\n"
     "  softctl run scenes/trunk.py\n\n"
     "  softctl run scenes/trunk.py --set path=eight --duration 8 --movie trunk.gif\n\n"
+    "  softctl run scenes/trunk.py --picture trunk.png --size 2400x1800 --transparent\n\n"
     "  softctl run scenes/finger.py --steps 200 --record finger.mcap --json\n\n"
     "  softctl run tutorial.py --key t=0.5:+ --key t=1:up --duration 2\n\n"
     "  softctl run scenes/trunk.py --bridge hardware/trunk_servos.toml --dry-run"
@@ -67,12 +70,18 @@ def run(
     ] = None,
     force: Force = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Plot of errors and efforts.")
+        Path | None, typer.Option(metavar="FILE.png|svg|pdf", help="Plot of errors and efforts.")
     ] = None,
     movie: Annotated[
         Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
     ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE.png|jpg", help="Picture of the robot.")
+    ] = None,
+    picture_time: PictureTime = None,
     camera: View = "auto",
+    size: Size = None,
+    transparent: Transparent = False,
     bridge: Annotated[
         Path | None,
         typer.Option(metavar="CONFIG", help="Move the robot of this file as the scene moves."),
@@ -105,9 +114,19 @@ def run(
         raise UsageError("--explain prints: leave out --quiet and --json.")
     if steps is not None and duration is not None:
         raise UsageError("Give either steps or a duration, not both.")
-    view = view_of(camera, movie)
+    shots = None
+    if movie or picture or size or transparent or picture_time is not None or camera != "auto":
+        from sofa_softctl.cli.shots import shots_of
+
+        shots = shots_of(
+            *(movie, picture),
+            camera=camera,
+            size=size,
+            time=picture_time,
+            transparent=transparent,
+        )
     reads = [scene] if bridge is None else [scene, bridge]
-    check_outputs(reads=reads, plot=plot, movie=movie, record=record)
+    check_outputs(reads=reads, plot=plot, movie=movie, picture=picture, record=record)
     _check_record(record)
     load_plugins(plugin, backend)
     show = Terminal(quiet=quiet or as_json)
@@ -144,10 +163,10 @@ def run(
 
             check_plot(session.controllers)
         observers = [show.progress(total)]
-        if movie is not None:
+        if shots is not None:
             from sofa_softctl.view.movie.capture import Camera
 
-            film = Camera(session, movie, view)
+            film = Camera(session)
             observers.insert(0, film)
         with ExitStack() as running:  # motors stop before pictures are drawn
             if file is not None:  # it ends after the session, whose motors go to rest
@@ -161,8 +180,10 @@ def run(
         if file is not None:
             show.show_file("Record", file.path)
         with ExitStack() as pictures:  # if one of them fails, the other one is made all the same
-            if movie is not None:
-                pictures.callback(show.save_movie, film)
+            if shots is not None and movie is not None:
+                pictures.callback(shots.save_movie, film.animation, show)
+            if shots is not None and picture is not None:
+                pictures.callback(shots.save_picture, film.animation, show)
             if plot is not None:
                 pictures.callback(show.save_plot, plot, summary)
     if as_json:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 TABLE_NUMBERS_MAX = 30
 """Numbers a step above which a channel is in a table only if it is asked for."""
-PICTURE_SIDE_MIN = 16
-"""Smallest width or height of a picture [pixel]."""
 
 
 def run(
@@ -282,15 +280,15 @@ class RunResult:
             camera: Side, such as 'front', or azimuth and elevation, '30,20' [degree].
 
         Raises:
-            SoftctlError: The extra [view] or OpenGL is missing, or nothing was kept.
+            SoftctlError: Nothing was kept.
+            ValueError: A size out of range.
             UsageError: A time outside of the run, a view or a suffix that is not known.
         """
-        from sofa_softctl.view.movie.stage import open_stage
+        from sofa_softctl.view.movie.picture import SAMPLES
+        from sofa_softctl.view.movie.stage import Stage
 
         if path is not None and Path(path).suffix != ".png":
             raise UsageError(f"A picture needs a name in .png, got '{path}'.")
-        if min(size) < PICTURE_SIDE_MIN:
-            raise UsageError(f"A picture has {PICTURE_SIDE_MIN} pixels a side or more. Got: {size}")
         view, times = _view_of(camera), self.record.time
         time = float(times[-1]) if time is None else time
         step = times[1] - times[0] if len(times) > 1 else times[0]
@@ -298,8 +296,8 @@ class RunResult:
             raise UsageError(
                 f"The run has pictures from t = {times[0]:g} to {times[-1]:g}. Got: {time:g}"
             )
-        with open_stage(self._animation(), size, "", view) as stage:
-            picture = Picture(stage.picture(int(np.abs(times - time).argmin())))
+        frame = int(np.abs(times - time).argmin())
+        picture = Picture(Stage(self._animation(), size, view=view, samples=SAMPLES).picture(frame))
         if path is not None:
             picture.save(path)
         return picture

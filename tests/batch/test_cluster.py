@@ -70,7 +70,6 @@ def soft(session):
 
 @pytest.mark.processes
 def test_rows_records_and_movies_are_those_of_this_computer(tmp_path, workers, dask, softctl):
-    pytest.importorskip("pyvista")
     path = written(tmp_path, RUNS)
     with path.with_name("bar.py").open("a") as scene:
         scene.write(SOFT)

@@ -47,7 +47,7 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         baseline: Parameters for the scene's own controller, see `Task`.
         scaled: Whether observations and actions run from -1 to 1 between their bounds; otherwise
             they are in the scene's units. `observation_space.quantities` has names, units, bounds.
-        render_mode: 'rgb_array' for pictures by `render`, with the extra [view].
+        render_mode: 'rgb_array' for pictures by `render`.
 
     Raises:
         SceneError: The scene cannot be loaded, a path does not exist, or limits are missing.
@@ -245,14 +245,13 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         from sofa_softctl.view.movie.window import Window
 
         if self._window is None or self._window.session is not self.session:
-            self._close_window()
             self._window = Window(self.session)
         picture: np.ndarray = self._window.picture()
         return picture
 
     def close(self) -> None:
         """Close the scene; a second call does nothing."""
-        self._close_window()
+        self._window = None
         session, self._session = self._session, None
         self._running = False
         if session is not None:
@@ -371,8 +370,3 @@ class SceneEnv(gymnasium.Env[np.ndarray, np.ndarray]):
                 f"{self._failed_first} episodes in a row diverged in their first decision: {error} "
                 "Try a smaller dt, lower limits or rates of the actuators, or more steps to settle."
             ) from error
-
-    def _close_window(self) -> None:
-        window, self._window = self._window, None
-        if window is not None:
-            window.close()

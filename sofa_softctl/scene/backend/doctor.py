@@ -176,7 +176,7 @@ def _check_run_sofa(installation: Installation | None) -> Iterator[Finding]:
 
 
 REQUIRED = ("numpy", "scipy", "numba", "daqp", "proxsuite", "qpsolvers", "pluggy", "mcap")
-EXTRAS = {"view": ("pyvista", "imageio", "imageio_ffmpeg")}
+EXTRAS = {"view": ("imageio_ffmpeg", "viser")}
 
 
 def diagnose() -> list[Finding]:

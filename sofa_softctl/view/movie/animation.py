@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sofa_softctl.base.colors import GOAL, TIP
+from sofa_softctl.base.colors import BODIES, GOAL, TIP
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class AnimatedSurface:
     """Vertices in each frame [length], shape (n_frames, n, 3)."""
     triangles: np.ndarray
     """Vertex numbers, shape (k, 3)."""
-    color: str = "#e3b7a0"
+    color: str = BODIES[0]
     """Color as #rrggbb."""
     obstacle: bool = False
     """Whether the body is ground or a wall: drawn opaque, and ignored by the camera."""
@@ -53,6 +53,8 @@ class AnimatedPoint:
     """Color as #rrggbb."""
     size: float = 1.0
     """Radius relative to a marker of size 1 [-]."""
+    opacity: float = 0.75
+    """Opacity of its ball [-]."""
 
 
 def markers_of(goals: np.ndarray, tips: np.ndarray) -> list[AnimatedPoint]:
@@ -60,7 +62,7 @@ def markers_of(goals: np.ndarray, tips: np.ndarray) -> list[AnimatedPoint]:
     markers = []
     for e in range(goals.shape[1]):
         if tips.shape[1]:
-            markers.append(AnimatedPoint("tip", tips[:, e], TIP, 0.7))
+            markers.append(AnimatedPoint("tip", tips[:, e], TIP, 0.7, 0.9))
         markers.append(AnimatedPoint("goal", goals[:, e], GOAL))
     return markers
 
@@ -116,3 +118,38 @@ def frames_at(time: np.ndarray, frame_rate: float) -> np.ndarray:
     count = max(1, round((time[-1] - time[0]) * frame_rate))
     times = time[0] + np.arange(count + 1) / frame_rate
     return np.minimum(np.searchsorted(time, times - 1e-9), len(time) - 1)
+
+
+def check_animation(animation: Animation) -> None:
+    """Raise ValueError if there is nothing to show, or a shape or value is invalid."""
+    count = len(animation.time)
+    items: list[tuple[str, AnimatedSurface | AnimatedCable | AnimatedPoint]] = [
+        *(("body", body) for body in animation.bodies),
+        *(("line", line) for line in animation.lines),
+        *(("marker", marker) for marker in animation.markers),
+    ]
+    if not count or not items:
+        raise ValueError(f"There is nothing to show: {count} frames of {len(items)} objects.")
+    if not (np.diff(animation.time) >= 0.0).all():
+        raise ValueError("The times of an animation must not decrease.")
+    for kind, item in items:
+        label = f"{kind} '{item.name}'"
+        positions = item.points if isinstance(item, AnimatedCable) else item.positions
+        shape = (count, 3) if isinstance(item, AnimatedPoint) else (count, *positions.shape[1:2], 3)
+        if positions.shape != shape:
+            raise ValueError(f"The {label} must have shape {shape}. Got: {positions.shape}.")
+        finite = np.isfinite(positions).reshape(count, -1).all(axis=1)
+        if not finite.all():
+            raise ValueError(f"The {label} is not finite in frame {int(np.argmin(finite))}.")
+        tension = item.tension if isinstance(item, AnimatedCable) else None
+        if tension is not None and tension.shape != (count,):
+            raise ValueError(
+                f"The tension of {label} must have shape ({count},). Got: {tension.shape}."
+            )
+        if isinstance(item, AnimatedSurface) and item.triangles.size:  # else VTK crashes
+            first, last = int(item.triangles.min()), int(item.triangles.max())
+            if first < 0 or last >= positions.shape[1]:
+                raise ValueError(
+                    f"Triangles of the {label} name vertices {first} to {last}, "
+                    f"but there are {positions.shape[1]}."
+                )

@@ -25,13 +25,9 @@ from sofa_softctl.view.movie.animation import (
 )
 from sofa_softctl.view.movie.direction import View
 from sofa_softctl.view.movie.movie import Progress, check_suffix, save_movie
-from sofa_softctl.view.movie.renderer import check_renderer
 from sofa_softctl.view.movie.surface import balls, surface_triangles
 
-COLORS = (AnimatedSurface.color, "#a9c3d6", "#c3d3a0", "#d8b7d1")
-"""Colors of the bodies in turn."""
 ALL_FRAMES = slice(None)
-BALL_COLOR = "#8fa7b8"
 
 
 class Camera(Observer):
@@ -42,7 +38,6 @@ class Camera(Observer):
     ) -> None:
         if path is not None:
             check_suffix(path)
-            check_renderer()  # before the run, not after it
         self.session = session
         self.path, self.view = path, view
         self._bodies = bodies_of(session.nodes())
@@ -128,12 +123,12 @@ class Camera(Observer):
             obstacle = is_obstacle(state)
             color = colors.GROUND
             if not obstacle:
-                color = COLORS[sum(not body.obstacle for body in bodies) % len(COLORS)]
+                color = colors.body(sum(not body.obstacle for body in bodies))
             points = over_time("body", k)
             bodies.append(AnimatedSurface(state.getPathName(), points, triangles, color, obstacle))
         for k, (state, radii) in enumerate(self._balls):
             points, triangles = balls(over_time("ball", k), radii)
-            bodies.append(AnimatedSurface(state.getPathName(), points, triangles, BALL_COLOR))
+            bodies.append(AnimatedSurface(state.getPathName(), points, triangles, colors.BALL))
         lines = [
             AnimatedCable(
                 cable.getPathName(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,15 @@ from sofa_softctl.errors import SoftctlError
 
 CODEC = "libx264"
 """Codec of MP4 files."""
+RATE_FACTOR = 10
+"""Quality of MP4 files, from 0, without loss, to 51: errors are below a step of the display."""
 
 
 def write_picture(path: Path, picture: np.ndarray) -> None:
-    """Write pixels (height, width, 3) as a PNG."""
+    """Write pixels (height, width, 3), or 4 with their opacity, as a PNG; 3 also as a JPEG."""
     from PIL import Image
 
-    Image.fromarray(picture).save(path, optimize=True)
+    Image.fromarray(picture).save(path, optimize=True, quality=95)
 
 
 def check_encoder(path: Path) -> None:
@@ -29,7 +33,6 @@ def check_encoder(path: Path) -> None:
     advice = "Install one (imageio-ffmpeg brings one, IMAGEIO_FFMPEG_EXE names another), or ask "
     advice += f"for a GIF: '{path.with_suffix('.gif')}'."
     try:
-        import imageio
         import imageio_ffmpeg
     except ImportError as error:
         from sofa_softctl.base.extras import install_command
@@ -37,7 +40,6 @@ def check_encoder(path: Path) -> None:
         raise SoftctlError(
             f"Movies in .mp4 need the extra [view] ({error}): {install_command('view')}."
         ) from error
-    del imageio
     try:
         ffmpeg = imageio_ffmpeg.get_ffmpeg_exe()
         command = [ffmpeg, "-hide_banner", "-encoders"]
@@ -93,12 +95,20 @@ def write_gif(path: Path, pictures: Iterator[np.ndarray], palette: Any, delays: 
 
 def write_mp4(path: Path, pictures: Iterator[np.ndarray], frame_rate: float) -> None:
     """Write pictures as an MP4; `frame_rate` in frames per second."""
-    import imageio
+    import imageio_ffmpeg
 
-    writer: Any = imageio.get_writer(
-        path, fps=frame_rate, codec=CODEC, quality=8, macro_block_size=2
+    first = next(pictures)
+    height, width = (side // 2 * 2 for side in first.shape[:2])  # even, for the codec
+    writer: Any = imageio_ffmpeg.write_frames(
+        str(path),
+        (width, height),
+        fps=frame_rate,
+        codec=CODEC,
+        quality=None,
+        macro_block_size=1,
+        output_params=["-preset", "veryfast", "-crf", str(RATE_FACTOR), "-movflags", "+faststart"],
     )
-    with writer:
-        for picture in pictures:
-            height, width, _ = picture.shape
-            writer.append_data(picture[: height // 2 * 2, : width // 2 * 2])  # even, for the codec
+    with closing(writer):
+        writer.send(None)
+        for picture in chain([first], pictures):
+            writer.send(np.ascontiguousarray(picture[:height, :width]))

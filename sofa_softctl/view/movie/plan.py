@@ -21,7 +21,6 @@ from sofa_softctl.view.movie.animation import (
     frames_at,
 )
 from sofa_softctl.view.movie.capture import (
-    COLORS,
     bodies_of,
     cable_colors,
     cable_points,
@@ -100,7 +99,7 @@ def _robot(result: Any, shown: np.ndarray) -> tuple[list[AnimatedSurface], list[
     bodies = []
     for number, (moved, (state, triangles)) in enumerate(zip(positions, surfaces, strict=True)):
         obstacle = is_obstacle(state)
-        color = colors.GROUND if obstacle else COLORS[number % len(COLORS)]
+        color = colors.GROUND if obstacle else colors.body(number)
         bodies.append(
             AnimatedSurface(state.getPathName(), np.array(moved), triangles, color, obstacle)
         )

@@ -61,14 +61,14 @@ def balls(centres: np.ndarray, radii: np.ndarray, rounds: int = 2) -> tuple[np.n
     Returns:
         Vertices in each frame, shape (n_frames, n m, 3), and triangles, shape (n k, 3).
     """
-    ball, triangles = _unit_ball(rounds)
+    ball, triangles = unit_ball(rounds)
     shells = radii[:, None, None] * ball  # (n, m, 3)
     points = (centres[:, :, None, :] + shells).reshape(len(centres), -1, 3)
     offsets = len(ball) * np.arange(len(radii))[:, None, None]
     return points, (triangles + offsets).reshape(-1, 3)
 
 
-def _unit_ball(rounds: int) -> tuple[np.ndarray, np.ndarray]:
+def unit_ball(rounds: int) -> tuple[np.ndarray, np.ndarray]:
     """Return points on the unit sphere and outward triangles."""
     golden = (1.0 + 5.0**0.5) / 2.0
     corners = [(0.0, s, t * golden) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]

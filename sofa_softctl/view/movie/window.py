@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-
 import numpy as np
 
 from sofa_softctl.base import colors
@@ -17,9 +15,9 @@ from sofa_softctl.view.movie.animation import (
     Forces,
     markers_of,
 )
-from sofa_softctl.view.movie.capture import COLORS, Camera
+from sofa_softctl.view.movie.capture import Camera
 from sofa_softctl.view.movie.direction import View
-from sofa_softctl.view.movie.stage import Stage, open_stage
+from sofa_softctl.view.movie.stage import Stage
 from sofa_softctl.view.movie.surface import surface_triangles
 
 
@@ -54,7 +52,7 @@ def _surface(record: Record, body: Body, number: int) -> AnimatedSurface:
     triangles = body.triangles
     if len(body.tetrahedra):
         triangles = surface_triangles(body.tetrahedra, body.rest)
-    color = colors.GROUND if body.obstacle else COLORS[number % len(COLORS)]
+    color = colors.GROUND if body.obstacle else colors.body(number)
     return AnimatedSurface(body.name, positions, triangles, color, body.obstacle)
 
 
@@ -74,7 +72,7 @@ class Window:
         view: View of the camera. By default, one that shows the motion.
 
     Raises:
-        SoftctlError: An extra or OpenGL is missing, or there is nothing to show.
+        SoftctlError: There is nothing to show.
     """
 
     def __init__(
@@ -82,7 +80,6 @@ class Window:
     ) -> None:
         self.session, self._size, self._view = session, size, view
         self._camera = Camera(session)
-        self._stack = ExitStack()
         self._stage: Stage | None = None
 
     def picture(self) -> np.ndarray:
@@ -91,19 +88,12 @@ class Window:
         self._camera.capture_frame()
         animation = self._camera.animation()
         if self._stage is None:
-            self._stage = self._stack.enter_context(
-                open_stage(animation, self._size, "", self._view)
-            )
+            self._stage = Stage(animation, self._size, view=self._view)
         _copy_arrays(self._stage.animation, animation)
         pulls = [line.tension.max() for line in animation.lines if line.tension is not None]
         self._stage.tension = float(max([self._stage.tension, *pulls]))
         self._stage.frame_all()
         return self._stage.picture(0)
-
-    def close(self) -> None:
-        """Close the renderer."""
-        self._stack.close()
-        self._stage = None
 
 
 def _copy_arrays(target: Animation, source: Animation) -> None:

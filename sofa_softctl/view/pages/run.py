@@ -231,13 +231,14 @@ def _pictures(record: Record) -> str:
 def _render_steps(record: Record, steps: list[int]) -> Iterator[tuple[int, str]]:
     """Yield steps with their pictures, PNG in base64."""
     from sofa_softctl.view.movie.encoding import write_picture
-    from sofa_softctl.view.movie.stage import open_stage
+    from sofa_softctl.view.movie.stage import Stage
     from sofa_softctl.view.movie.window import animation_of
 
     animation = animation_of(record)
     if not (animation.bodies or animation.lines or animation.markers):
         raise ValueError("the scene has no body with a mesh, no cables and no goals.")
-    with open_stage(animation, SIZE, "") as stage, tempfile.TemporaryDirectory() as folder:
+    stage = Stage(animation, SIZE)
+    with tempfile.TemporaryDirectory() as folder:
         for step in steps:
             file = Path(folder, "step.png")
             write_picture(file, stage.picture(step))

@@ -38,12 +38,6 @@ class Terminal:
         for file in save_run_plot(path, summary.histories):
             self.show_file("Plot", file)
 
-    def save_movie(self, camera: Any) -> None:
-        """Render the movie of a camera, and name its file."""
-        with self.bar("Rendering", 1) as advance:
-            camera.save(progress=advance)
-        self.show_file("Movie", camera.path)
-
     def show_file(self, kind: str, path: Path) -> None:
         """Name a file that was written."""
         self.console.print(f"{kind}: {escape(str(path))}")

@@ -118,7 +118,6 @@ def test_a_page_of_a_study_file_is_refused_with_its_folder(study, softctl, tmp_p
 
 @pytest.mark.processes
 def test_a_rerun_is_the_same_bit_for_bit_with_its_record_and_movie(study, softctl):
-    pytest.importorskip("pyvista")
     folder = study[0].with_suffix(".study")
     status, out, err = softctl("batch", "rerun", folder, "2", "--record", "--movie")
     assert status == 0, err
@@ -157,7 +156,6 @@ def test_an_estimate_runs_a_few_and_leaves_nothing(tmp_path, softctl):
 @pytest.mark.processes
 def test_an_estimate_has_the_movies_of_failures(tmp_path, softctl):
     """Each second run breaks in its second step, and is filmed up to there."""
-    pytest.importorskip("pyvista")
     path = written(tmp_path, STUDY)
     scene = path.with_name("bar.py")
     late = "made.body.dofs.velocity.value = np.full((12, 3), 1e200)"
@@ -205,7 +203,6 @@ def test_ctrl_c_keeps_the_rows_and_the_same_command_goes_on(tmp_path, softctl):
 
 @pytest.mark.processes
 def test_failures_get_movies_up_to_where_they_failed(tmp_path, softctl):
-    pytest.importorskip("pyvista")
     text = STUDY.replace('"raise"', '"diverge"').replace("count = 3", "count = 1")
     path = written(tmp_path, text)
     scene = path.with_name("bar.py")

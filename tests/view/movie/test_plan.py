@@ -9,13 +9,11 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from sofa_softctl.cli.app import app
-from sofa_softctl.errors import SoftctlError
 from sofa_softctl.surrogate.costs.costs import Following, Point
 from sofa_softctl.surrogate.costs.obstacles import Box, HalfSpace, Obstacle, Sphere
 from sofa_softctl.surrogate.scene.plan_scene import plan_scene
 from sofa_softctl.view.movie import plan as plan_movie
 from sofa_softctl.view.movie.plan import plan_animation, save_plan_movie
-from sofa_softctl.view.movie.renderer import check_renderer
 
 SCENE = Path(__file__).parents[3] / "scenes" / "laser_arm.py"
 K, DT = 12, 0.2
@@ -145,13 +143,7 @@ def test_movies_are_refused_before_the_plan():
     assert "A plot needs a name in .png, .svg or .pdf" in str(told.exception)
 
 
-@pytest.mark.processes
 def test_the_movie_of_an_arm_that_hangs_is_upright(found, tmp_path, monkeypatch):
-    pytest.importorskip("pyvista", reason="movies need the extra [view]")
-    try:
-        check_renderer()
-    except SoftctlError as error:
-        pytest.skip(str(error))
     monkeypatch.setattr(plan_movie, "FRAME_RATE", 2.0)
     done = []
     save_plan_movie(tmp_path / "plan.gif", found, progress=lambda *at: done.append(at))

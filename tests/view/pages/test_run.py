@@ -67,9 +67,7 @@ def test_a_page_has_everything_and_needs_no_other_file(record, monkeypatch):
         assert record.metadata[package] in text
 
 
-@pytest.mark.processes
 def test_its_pictures_are_of_the_robot(record):
-    pytest.importorskip("pyvista", reason="pictures need the extra [view]")
     pictures = re.findall(r"data:image/png;base64,([A-Za-z0-9+/=]+)", run.page(record))
     assert len(pictures) == 3
     assert len(set(pictures)) == 3
