@@ -51,7 +51,7 @@ def cart():
 PROBLEMS = {"cart": cart, "loop": LoopProblem}
 """
 NAME = "A plot needs a name in .png, .svg or .pdf, got '"
-MOVIE = "A movie needs a name in .gif or .mp4, got '"
+MOVIE = "A movie needs a name in .gif, .mp4 or .html, got '"
 TWICE = "Give each file its own name."
 FOLDER = "Choose a folder that may be written to"
 
@@ -70,7 +70,7 @@ WRONG = [
     (RUN, "--movie movie.avi", MOVIE + "movie.avi'"),
     (RUN, "--movie movie.png", MOVIE + "movie.png'"),
     (PLAN, "--plot plan.jpg", NAME + "plan.jpg'"),
-    (PLAN, "--movie plan.mov", MOVIE + "plan.mov'"),
+    (PLAN, "--movie plan.mov", "A movie needs a name in .gif or .mp4, got 'plan.mov'"),
     (QUERY, "--plot answer.tiff", NAME + "answer.tiff'"),
     (["info", "cart.library"], "--plot info.gif", NAME + "info.gif'"),
     (VERIFY, "--plot accuracy", NAME + "accuracy'"),

@@ -22,6 +22,7 @@ def check_outputs(
     plot: Path | None = None,
     movie: Path | None = None,
     out: Path | None = None,
+    can_be_page: bool = False,
     **further: Path | None,
 ) -> None:
     """Refuse output files that could not be written when the work is done.
@@ -31,6 +32,7 @@ def check_outputs(
         plot: File of --plot.
         movie: File of --movie; its encoder must be installed.
         out: File of --out.
+        can_be_page: Whether the movie may be a page, .html.
         further: Files of other options, by the option's name.
 
     Raises:
@@ -44,16 +46,15 @@ def check_outputs(
 
         check_name(check_plot, plot)
     if movie is not None:
+        from sofa_softctl.view.browser import standalone
         from sofa_softctl.view.movie.movie import check_suffix as check_movie
 
-        check_name(check_movie, movie)
+        check_name(standalone.check_suffix if can_be_page else check_movie, movie)
     _check_distinct(reads, paths_by_option)
     for path in paths_by_option.values():
         check_writable(path)
     if movie is not None:
-        from sofa_softctl.view.movie.encoding import check_encoder
-
-        check_encoder(movie)
+        standalone.check_writer(movie)
 
 
 def check_name(check: Callable[[Path], None], path: Path) -> None:

@@ -67,7 +67,7 @@ def export(
     from sofa_softctl.cli.shots import shots_of
     from sofa_softctl.record.export import export_csv, export_npz, export_streams, select
     from sofa_softctl.record.record import read_record
-    from sofa_softctl.view.movie.movie import SUFFIXES as MOVIES
+    from sofa_softctl.view.browser.standalone import SUFFIXES as MOVIES
     from sofa_softctl.view.movie.picture import SUFFIXES as PICTURES
 
     movie, picture = (to if to.suffix in suffixes else None for suffixes in (MOVIES, PICTURES))
@@ -137,7 +137,7 @@ def _export_shots(path: Path, shots: Shots, *, is_part: bool) -> None:
 
     if is_part:
         raise UsageError("A picture or movie shows all: leave out --channel, --stream and --every.")
-    check_outputs(reads=[path], movie=shots.movie, to=shots.picture)
+    check_outputs(reads=[path], movie=shots.movie, to=shots.picture, can_be_page=True)
     recording = read_record(path)
     save = shots.save_movie if shots.movie is not None else shots.save_picture
     save(lambda: animation_of(recording), Terminal())

@@ -73,7 +73,10 @@ def run(
         Path | None, typer.Option(metavar="FILE.png|svg|pdf", help="Plot of errors and efforts.")
     ] = None,
     movie: Annotated[
-        Path | None, typer.Option(metavar="FILE.gif|mp4", help="Movie of the robot.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.gif|mp4|html", help="Movie of the robot, or a page to turn and replay it."
+        ),
     ] = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE.png|jpg", help="Picture of the robot.")
@@ -126,7 +129,9 @@ def run(
             transparent=transparent,
         )
     reads = [scene] if bridge is None else [scene, bridge]
-    check_outputs(reads=reads, plot=plot, movie=movie, picture=picture, record=record)
+    check_outputs(
+        reads=reads, plot=plot, movie=movie, picture=picture, record=record, can_be_page=True
+    )
     _check_record(record)
     load_plugins(plugin, backend)
     show = Terminal(quiet=quiet or as_json)

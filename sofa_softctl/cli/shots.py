@@ -41,12 +41,13 @@ class Shots:
 
     def save_movie(self, animation: Callable[[], Animation], show: Terminal) -> None:
         """Write the movie, and name its file."""
-        from sofa_softctl.view.movie.movie import SIZE, save_movie
+        from sofa_softctl.view.browser.standalone import save_motion
+        from sofa_softctl.view.movie.movie import SIZE
 
         assert self.movie is not None, "without a file there is no movie"
         with show.bar("Rendering", 1) as advance:
             size = self.size or SIZE
-            save_movie(animation(), self.movie, size=size, view=self.view, progress=advance)
+            save_motion(animation(), self.movie, size=size, view=self.view, progress=advance)
         show.show_file("Movie", self.movie)
 
     def save_picture(self, animation: Callable[[], Animation], show: Terminal) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 TABLE_NUMBERS_MAX = 30
 """Numbers a step above which a channel is in a table only if it is asked for."""
+PICTURE_SIDE_MIN = 16
+"""Smallest width or height of a picture [pixel]."""
 
 
 def run(
@@ -270,25 +272,28 @@ class RunResult:
         time: float | None = None,
         size: tuple[int, int] = (640, 480),
         camera: str = "auto",
+        transparent: bool = False,
     ) -> Picture:
         """Return a picture of the robot, which a notebook shows.
 
         Args:
-            path: File to write in addition, .png.
+            path: File to write in addition, .png or .jpg.
             time: Time of the nearest step that is shown [time]; by default the end.
             size: Width and height [pixel].
             camera: Side, such as 'front', or azimuth and elevation, '30,20' [degree].
+            transparent: Leave out background and clock; PNG only.
 
         Raises:
-            SoftctlError: Nothing was kept.
-            ValueError: A size out of range.
-            UsageError: A time outside of the run, a view or a suffix that is not known.
+            SoftctlError: Nothing was kept, or a suffix that is not known.
+            UsageError: A time outside of the run, or a view that is not known.
         """
-        from sofa_softctl.view.movie.picture import SAMPLES
+        from sofa_softctl.view.movie.picture import SAMPLES, check_picture
         from sofa_softctl.view.movie.stage import Stage
 
-        if path is not None and Path(path).suffix != ".png":
-            raise UsageError(f"A picture needs a name in .png, got '{path}'.")
+        if path is not None:
+            check_picture(Path(path), transparent)
+        if min(size) < PICTURE_SIDE_MIN:
+            raise UsageError(f"A picture has {PICTURE_SIDE_MIN} pixels a side or more. Got: {size}")
         view, times = _view_of(camera), self.record.time
         time = float(times[-1]) if time is None else time
         step = times[1] - times[0] if len(times) > 1 else times[0]
@@ -296,8 +301,9 @@ class RunResult:
             raise UsageError(
                 f"The run has pictures from t = {times[0]:g} to {times[-1]:g}. Got: {time:g}"
             )
+        stage = Stage(self._animation(), size, view=view, samples=SAMPLES)
         frame = int(np.abs(times - time).argmin())
-        picture = Picture(Stage(self._animation(), size, view=view, samples=SAMPLES).picture(frame))
+        picture = Picture(stage.picture(frame, transparent=transparent))
         if path is not None:
             picture.save(path)
         return picture
@@ -312,23 +318,23 @@ class RunResult:
         """Write a movie of the run in real time, and return it; a notebook shows it.
 
         Args:
-            path: File to write, .gif or .mp4; by default a GIF that is deleted with the result.
+            path: File to write, .gif, .mp4, or .html to turn and replay it; by default a GIF that
+                is deleted with the result.
             size: Width and height [pixel].
             camera: Side, such as 'front', or azimuth and elevation, '30,20' [degree].
 
         Raises:
-            SoftctlError: Another suffix, a missing extra, or nothing to render with.
+            SoftctlError: Another suffix, a missing extra, or nothing was kept.
             UsageError: A view that is not known.
         """
-        from sofa_softctl.view.movie.encoding import check_encoder
-        from sofa_softctl.view.movie.movie import check_suffix, save_movie
+        from sofa_softctl.view.browser.standalone import check_suffix, check_writer, save_motion
 
         path, view = Path(path or self._folder() / "run.gif"), _view_of(camera)
         check_suffix(path)
-        check_encoder(path)
+        check_writer(path)
         animation = self._animation()
         with self._terminal.bar("Rendering", 1) as advance:
-            save_movie(animation, path, size=size, view=view, progress=advance)
+            save_motion(animation, path, size=size, view=view, progress=advance)
         return Movie(path)
 
     def _folder(self) -> Path:

@@ -85,7 +85,7 @@ def test_without_pandas_the_extra_is_named(result, monkeypatch):
         (lambda r: r.picture(time=9.0), UsageError, "from t = 0.01 to 0.4. Got: 9"),
         (lambda r: r.picture("robot.jpg"), UsageError, "needs a name in .png, got 'robot.jpg'"),
         (lambda r: r.picture(camera="up"), UsageError, "camera: expected auto, front"),
-        (lambda r: r.picture(size=(0, 9)), ValueError, "from 16 to"),
+        (lambda r: r.picture(size=(0, 9)), UsageError, "16 pixels a side or more"),
         (lambda r: r.movie("robot.avi"), SoftctlError, "needs a name in .gif or .mp4"),
         (lambda r: r.plot("robot.doc"), SoftctlError, "needs a name in .png, .svg or .pdf"),
     ],

@@ -87,14 +87,9 @@ def open_server(host: str, port: int | None, title: str) -> tuple[Any, str]:
         SoftctlError: viser is not installed, or the guard does not work with its version.
         UsageError: The address or port cannot be used.
     """
-    try:
-        import viser
-    except ImportError as error:
-        from sofa_softctl.base.extras import install_command
+    check_viser()
+    import viser
 
-        raise SoftctlError(
-            f"The view in the browser needs the extra [view] ({error}): {install_command('view')}."
-        ) from error
     chosen = _free_port(host, port)
     guard = Guard("" if host in LOOPBACK else secrets.token_urlsafe(16), chosen)
     with _guard_requests(guard), redirect_stdout(io.StringIO()):  # viser's banner knows no token
@@ -113,6 +108,19 @@ def open_server(host: str, port: int | None, title: str) -> tuple[Any, str]:
     query = f"/?token={guard.token}" if guard.token else ""
     name = "localhost" if host in LOOPBACK else socket.gethostname() if _is_any(host) else host
     return server, f"http://{name}:{chosen}{query}"
+
+
+def check_viser() -> None:
+    """Raise SoftctlError if viser is not installed."""
+    try:
+        import viser
+    except ImportError as error:
+        from sofa_softctl.base.extras import install_command
+
+        raise SoftctlError(
+            f"The view in the browser needs the extra [view] ({error}): {install_command('view')}."
+        ) from error
+    del viser
 
 
 def stop_server(server: Any) -> None:

@@ -10,7 +10,7 @@ from sofa_softctl.base.colors import CONTACT
 from sofa_softctl.view.browser.reduction import reduce_triangles
 from sofa_softctl.view.movie.animation import Animation
 from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, framing
-from sofa_softctl.view.movie.direction import direction_of
+from sofa_softctl.view.movie.direction import View, direction_of
 
 TRIANGLES_MAX = 60_000
 """Number of triangles of all bodies above which meshes are shown coarser: one update is then below
@@ -40,9 +40,10 @@ class Stage:
     Args:
         server: Server of viser.
         animation: First frame; it gives the scale and the first look.
+        view: View of the first look. By default, one that shows the motion.
     """
 
-    def __init__(self, server: Any, animation: Animation) -> None:
+    def __init__(self, server: Any, animation: Animation, view: View | None = None) -> None:
         self._scene = server.scene
         low, high = animation.bounds()
         extent = float(np.linalg.norm(high - low))
@@ -65,7 +66,7 @@ class Stage:
             shaft_radius=0.004, head_radius=0.01, head_length=0.025,
         )  # fmt: skip
         self._scene.set_up_direction(tuple(map(float, animation.up)))
-        self.place_camera(server.initial_camera, animation)
+        self.place_camera(server.initial_camera, animation, view)
         self.show(animation, 0)
 
     def to_page(self, points: np.ndarray) -> np.ndarray:
@@ -156,14 +157,15 @@ class Stage:
                 "/cables", points, colors, thickness=CABLE_WIDTH, thickness_units="screen"
             )
 
-    def place_camera(self, camera: Any, animation: Animation) -> None:
+    def place_camera(self, camera: Any, animation: Animation, view: View | None = None) -> None:
         """Turn a camera of viser to the robot.
 
         Args:
             camera: Camera of a viewer, or the first one of all who come.
             animation: Frames that it shall see.
+            view: View. By default, one that shows the motion.
         """
-        direction, up = direction_of(animation, None)
+        direction, up = direction_of(animation, view)
         position, focus = framing(cloud_of(animation), direction, up, ASPECT)
         if len(animation.time) == 1:
             position = focus + ROOM * (position - focus)

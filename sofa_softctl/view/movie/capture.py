@@ -54,6 +54,15 @@ class Camera(Observer):
                 "tetrahedra or triangles, no spheres, no cables, no controller with markers."
             )
         self._colors = cable_colors(self._cables, session.controllers)
+        self._obstacles = [is_obstacle(state) for state, _ in self._bodies]
+        self._names = {
+            kind: [item.getPathName() for item in items]
+            for kind, items in {
+                "body": [state for state, _ in self._bodies],
+                "ball": [state for state, _ in self._balls],
+                "cable": self._cables,
+            }.items()
+        }
         self._time: list[float] = []
         self._frames: list[dict[Any, np.ndarray]] = []
 
@@ -119,24 +128,22 @@ class Camera(Observer):
             return np.array([frame[kind, number] for frame in frames])
 
         bodies: list[AnimatedSurface] = []
-        for k, (state, triangles) in enumerate(self._bodies):
-            obstacle = is_obstacle(state)
+        names = self._names
+        for k, (_, triangles) in enumerate(self._bodies):
+            obstacle = self._obstacles[k]
             color = colors.GROUND
             if not obstacle:
                 color = colors.body(sum(not body.obstacle for body in bodies))
             points = over_time("body", k)
-            bodies.append(AnimatedSurface(state.getPathName(), points, triangles, color, obstacle))
-        for k, (state, radii) in enumerate(self._balls):
+            bodies.append(AnimatedSurface(names["body"][k], points, triangles, color, obstacle))
+        for k, (_, radii) in enumerate(self._balls):
             points, triangles = balls(over_time("ball", k), radii)
-            bodies.append(AnimatedSurface(state.getPathName(), points, triangles, colors.BALL))
+            bodies.append(AnimatedSurface(names["ball"][k], points, triangles, colors.BALL))
         lines = [
             AnimatedCable(
-                cable.getPathName(),
-                over_time("cable", k),
-                over_time("tension", k),
-                self._colors[k],
+                names["cable"][k], over_time("cable", k), over_time("tension", k), self._colors[k]
             )
-            for k, cable in enumerate(self._cables)
+            for k in range(len(self._cables))
         ]
         markers = []
         for k in range(len(self._controllers)):
@@ -205,7 +212,7 @@ def cable_colors(cables: list[Any], controllers: list[Any]) -> list[str]:
 def cable_points(cable: Any) -> np.ndarray:
     """Return the pull point, if there is one, and the points of the cable, shape (m, 3)."""
     state = cable.getContext().getMechanicalState()
-    points = np.array(state.position.value)[np.array(cable.indices.value, dtype=int)]
+    points = np.asarray(state.position.value)[np.asarray(cable.indices.value, dtype=int)]
     if cable.hasPullPoint.value:
         return np.concatenate([[np.array(cable.pullPoint.value)], points])
     return points

@@ -25,6 +25,8 @@ BAND_SAMPLES = 1 << 17
 """Samples of a band: 24 bytes each, together about as large as a second-level cache."""
 
 
+BANDS_MAX = 256
+"""Bands of a large picture: each goes through all triangles."""
 HIDING_OPACITY = 0.8
 """Opacity from which on a veil hides what is painted behind it later [-]."""
 
@@ -71,7 +73,7 @@ def paint(
     """
     height, width = picture.shape[:2]
     columns = width * samples
-    pixel_rows = max(1, BAND_SAMPLES // (columns * samples))
+    pixel_rows = max(1, BAND_SAMPLES // (columns * samples), height // BANDS_MAX)
     color = np.empty((4, pixel_rows * samples, columns), dtype=np.float32)
     for channel in range(4):
         color[channel] = background[channel]

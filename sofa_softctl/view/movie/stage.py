@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sofa_softctl.base.colors import CONTACT, SLACK
@@ -17,6 +15,7 @@ from sofa_softctl.view.movie.camera import VIEW_ANGLE, cloud_of, framing
 from sofa_softctl.view.movie.direction import View, direction_of
 from sofa_softctl.view.movie.light import shade
 from sofa_softctl.view.movie.raster import paint
+from sofa_softctl.view.movie.shapes import Lines, Triangles, clip, has_length
 from sofa_softctl.view.movie.skin import Skin
 from sofa_softctl.view.movie.surface import unit_ball
 from sofa_softctl.view.movie.text import write_text
@@ -35,32 +34,6 @@ BALL_ROUNDS = 2
 
 SIZE_MIN, SIZE_MAX = 16, 16384
 """Smallest and largest width or height [pixel]."""
-
-
-class Triangles(NamedTuple):
-    """Triangles in axes of the camera: right, up, and distance from it."""
-
-    corners: np.ndarray
-    """Shape (n, 3, 3)."""
-    colors: np.ndarray
-    """Color of each corner, shape (n, 3, 3)."""
-    opacity: float
-    """Opacity of all [-]."""
-    lead: float = 0.0
-    """Distance by which they are painted as if they were nearer [length]."""
-
-
-class Lines(NamedTuple):
-    """Lines in axes of the camera."""
-
-    ends: np.ndarray
-    """Shape (m, 2, 3)."""
-    color: np.ndarray
-    """Shape (3,)."""
-    width: float
-    """Width [pixel]."""
-    is_tube: bool
-    """Shaded as round."""
 
 
 class Stage:
@@ -104,7 +77,7 @@ class Stage:
     def frame_all(self) -> None:
         """Place the camera so that all frames of the animation fit."""
         direction, up = direction_of(self.animation, self._view)
-        tips = [ends[_has_length(ends)][:, 1] for ends in self._arrows]
+        tips = [ends[has_length(ends)][:, 1] for ends in self._arrows]
         cloud = np.concatenate([cloud_of(self.animation), *tips])
         width, height = self.size
         self._eye, _ = framing(cloud, direction, up, width / height)
@@ -131,7 +104,7 @@ class Stage:
             self._add_body(body, skin, frame, solids, veils, lines)
         self._add_cables(frame, lines)
         for arrows in self._arrows:
-            ends = self._to_camera(arrows[frame][_has_length(arrows[frame])])
+            ends = self._to_camera(arrows[frame][has_length(arrows[frame])])
             lines.append(Lines(ends, _rgb(CONTACT), 1.6 * self._pixel, True))
         for marker, ball in zip(self._markers, self._balls, strict=True):
             centre = self._to_camera(marker.positions[frame])
@@ -223,8 +196,8 @@ class Stage:
     ) -> np.ndarray:
         """Return the pixels, with their opacity if the background is left out."""
         distance_min = 0.01 * self._extent
-        solids = [_clip(triangles, distance_min) for triangles in solids]
-        veils = [_clip(triangles, distance_min) for triangles in veils]
+        solids = [clip(triangles, distance_min) for triangles in solids]
+        veils = [clip(triangles, distance_min) for triangles in veils]
         parts = [*solids, *veils, Triangles(np.empty((0, 3, 3)), np.empty((0, 3, 3)), 1.0)]
         corners = self._project(np.concatenate([part.corners for part in parts]))
         colors = np.concatenate([part.colors for part in parts])
@@ -303,37 +276,6 @@ def _arrows(forces: Forces, length_max: float) -> np.ndarray:
     size_max = np.linalg.norm(forces.vectors, axis=2).max(initial=0.0)
     scale = length_max / size_max if size_max > 0.0 else 0.0
     return np.stack([forces.points, forces.points + scale * forces.vectors], axis=2)
-
-
-def _has_length(ends: np.ndarray) -> np.ndarray:
-    """Return which lines (..., 2, 3) have two ends."""
-    return (ends[..., 0, :] != ends[..., 1, :]).any(axis=-1)
-
-
-def _clip(triangles: Triangles, distance_min: float) -> Triangles:
-    """Return the parts of triangles that are farther from the camera than a distance."""
-    is_behind = triangles.corners[..., 2] < distance_min
-    if not is_behind.any():
-        return triangles
-    corners, colors = [], []
-    crossing = is_behind.any(axis=1)
-    for corner, color in zip(triangles.corners[crossing], triangles.colors[crossing], strict=True):
-        polygon = []  # corners with their colors, in turn
-        points = np.hstack([corner, color])  # (3, 6)
-        for a, b in zip(points, np.roll(points, -1, axis=0), strict=True):
-            if a[2] >= distance_min:
-                polygon.append(a)
-            if (a[2] >= distance_min) != (b[2] >= distance_min):
-                polygon.append(a + (distance_min - a[2]) / (b[2] - a[2]) * (b - a))
-        for k in range(1, len(polygon) - 1):
-            fan = np.array([polygon[0], polygon[k], polygon[k + 1]])
-            corners.append(fan[:, :3])
-            colors.append(fan[:, 3:])
-    return Triangles(
-        np.concatenate([triangles.corners[~crossing], np.array(corners).reshape(-1, 3, 3)]),
-        np.concatenate([triangles.colors[~crossing], np.array(colors).reshape(-1, 3, 3)]),
-        triangles.opacity,
-    )
 
 
 def _rgb(color: str) -> np.ndarray:
