@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import sofa_softctl
 from sofa_softctl import Session, read_record
@@ -83,10 +84,10 @@ def test_without_pandas_the_extra_is_named(result, monkeypatch):
         (lambda r: r.to_dataframe(every=0), UsageError, "Got: every=0"),
         (lambda r: r.arrays(every=1.5), TypeError, "cannot be interpreted as an integer"),
         (lambda r: r.picture(time=9.0), UsageError, "from t = 0.01 to 0.4. Got: 9"),
-        (lambda r: r.picture("robot.jpg"), UsageError, "needs a name in .png, got 'robot.jpg'"),
+        (lambda r: r.picture("robot.bmp"), SoftctlError, "needs a name in .png, .jpg or .jpeg"),
         (lambda r: r.picture(camera="up"), UsageError, "camera: expected auto, front"),
         (lambda r: r.picture(size=(0, 9)), UsageError, "16 pixels a side or more"),
-        (lambda r: r.movie("robot.avi"), SoftctlError, "needs a name in .gif or .mp4"),
+        (lambda r: r.movie("robot.avi"), SoftctlError, "needs a name in .gif, .mp4 or .html"),
         (lambda r: r.plot("robot.doc"), SoftctlError, "needs a name in .png, .svg or .pdf"),
     ],
 )
@@ -106,7 +107,9 @@ def test_pictures_and_movies_are_of_the_run(result, tmp_path):
     end = result.picture(tmp_path / "new" / "end.png", size=(160, 120))
     assert end.pixels.shape == (120, 160, 3) and (start.pixels != end.pixels).any()
     assert result.statuses == {"SOLVED": 40} and result.limits_met == {}
-    assert (tmp_path / "new" / "end.png").read_bytes() == end._repr_png_()
+    written = np.asarray(Image.open(tmp_path / "new" / "end.png"))
+    np.testing.assert_array_equal(written, end.pixels)
+    assert end._repr_png_().startswith(b"\x89PNG")
     movie = result.movie(tmp_path / "run.gif", size=(160, 120), camera="front")
     assert movie.path.read_bytes().startswith(b"GIF89a")
     assert "data:image/gif;base64," in movie._repr_html_()
