@@ -35,7 +35,6 @@ def test_a_notebook_is_its_page(page):
 @pytest.mark.processes
 def test_an_own_robot_is_simulated_and_seen_in_a_notebook(tmp_path):
     pytest.importorskip("pandas")
-    pytest.importorskip("pyvista")
     command = [sys.executable, "-c", CELLS, file_of("tutorial/own-robot")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert not done.returncode, done.stderr
@@ -52,7 +51,6 @@ def test_an_own_robot_is_simulated_and_seen_in_a_notebook(tmp_path):
 
 def test_the_page_on_python_shows_what_it_says(tmp_path):
     pytest.importorskip("pandas")
-    pytest.importorskip("pyvista")
     (tmp_path / "scenes").symlink_to(ROOT / "scenes")
     with chdir(tmp_path):
         names = run("how-to/run-from-python")

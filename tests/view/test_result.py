@@ -104,7 +104,6 @@ def test_the_plot_is_a_figure_that_a_notebook_shows(result, tmp_path):
 
 
 def test_pictures_and_movies_are_of_the_run(result, tmp_path):
-    pytest.importorskip("pyvista")
     start = result.picture(time=0.0, size=(160, 120))
     end = result.picture(tmp_path / "new" / "end.png", size=(160, 120))
     assert end.pixels.shape == (120, 160, 3) and (start.pixels != end.pixels).any()
