@@ -83,6 +83,8 @@ class Charts:
                     labels = [f"{title} {k}" for k in range(count)]
                 unit = symbol(session.units, quantity)
                 self._curves.append(Curves(gui, f"{title} [{unit}]", outputs[name], labels))
+        if not self._curves:
+            gui.add_markdown("No controller of this scene has errors or efforts.")
         self.show()
 
     def show(self) -> None:

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from sofa_softctl.scene.session.session import Session
-from sofa_softctl.units import symbol
 from sofa_softctl.view.browser.charts import Charts
 from sofa_softctl.view.browser.files import Files
 from sofa_softctl.view.browser.goals import GoalHandles, goal_points
 from sofa_softctl.view.browser.inputs import Efforts, Keys, Parameters
 from sofa_softctl.view.browser.inspector import Inspector
 from sofa_softctl.view.browser.markdown import as_plain
-from sofa_softctl.view.browser.motion import LiveMotion, Motion, RecordedMotion
+from sofa_softctl.view.browser.motion import LiveMotion, RecordedMotion
 from sofa_softctl.view.browser.player import Player
 from sofa_softctl.view.browser.stage import Stage
 
@@ -24,6 +23,9 @@ SPEEDS = {"x 0.1": 0.1, "x 0.25": 0.25, "x 0.5": 0.5, "x 1": 1.0, "x 2": 2.0, "f
 """Simulated time by wall time of each choice."""
 TIME_AHEAD = 1.25
 """End of the time slider by the time reached, so that it is not moved with each step [-]."""
+
+WARNINGS_SHOWN = 20
+"""Number of the last warnings of the scene that are shown."""
 
 
 class Panel:
@@ -40,14 +42,12 @@ class Panel:
         self._stage, self._player = stage, player
         gui, motion, request = server.gui, player.motion, player.request
         self._session: Session | None = player.session
-        self._unit = (
-            symbol(self._session.units, "time") if self._session is not None else _unit(motion)
-        )
+        self._unit = motion.frame(0)[0].time_unit
         gui.configure_theme(show_logo=False, show_share_button=False)
         gui.set_panel_label(title)
         gui.main_panel.dock_right()
         self._add_controls(gui)
-        self._goals = self._charts = self._inspector = None
+        self._goals = self._charts = self._inspector = self._warnings = None
         if self._session is not None:
             points = goal_points(self._session)
             self._goals = GoalHandles(server, stage, points, request)
@@ -77,6 +77,7 @@ class Panel:
         Keys(gui, session, player.request)
         if notes := self._stage.notes:
             gui.add_markdown("\n\n".join(map(as_plain, notes)))
+        self._warnings = gui.add_markdown("")
 
     def _add_controls(self, gui: Any) -> None:
         player = self._player
@@ -95,8 +96,8 @@ class Panel:
         )
         look = gui.add_button("Look at the robot", hint="Turn your camera to it")
         look.on_click(self._turn_camera)
-        end = self._slider_end()
-        self._time = gui.add_slider(f"t [{self._unit}]", 0.0, end, self._interval(), 0.0)
+        end, label = self._slider_end(), f"t [{self._unit}]" if self._unit else "t"
+        self._time = gui.add_slider(label, 0.0, end, self._interval(), 0.0)
         self._time.on_update(self._move_time)
         for label, key, action in (
             ("Play or pause", "P", player.toggle),
@@ -146,7 +147,11 @@ class Panel:
         """Show time, status and plots."""
         player = self._player
         motion = player.motion
-        lines = [f"**t = {motion.time:.3f} {self._unit}**", *motion.status()]
+        lines = [f"**t = {motion.time:.3f} {self._unit}**".replace(" **", "**"), *motion.status()]
+        if self._session is not None and (warnings := self._session.warnings):
+            lines.append(f"Warnings: {len(warnings)}, see *Scene*.")
+            shown = [f"**Warning**: {as_plain(text)}" for text in warnings[-WARNINGS_SHOWN:]]
+            _assign(self._warnings, "content", "\n\n".join(shown))
         if player.message:
             lines.append(f"**{as_plain(player.message)}**")
         _assign(self._status, "content", "\n\n".join(lines))
@@ -157,11 +162,6 @@ class Panel:
             self._time.value = motion.time
         if self._charts is not None:
             self._charts.show()
-
-
-def _unit(motion: Motion) -> str:
-    """Return the unit of a recording's time."""
-    return motion.frame(0)[0].time_unit or "time"
 
 
 def _assign(handle: Any, name: str, value: Any) -> None:
