@@ -103,8 +103,9 @@ def test_the_robot_follows_a_goal_that_is_dragged(browser, page):
     start, end = (np.array(pixel_of(tab, page, before + k * axis)) for k in (1.0, 2.0))
     steps = np.linspace(0.0, 1.0, 12)[:, None]
     tab.drag((start + steps * (end - start)).tolist())
+    wait(lambda: goal_and_tip(page)[0][1] - before[1] > 0.5 * axis[1])
+    tab.read_events(1.0)
     moved, _ = goal_and_tip(page)
-    assert moved[1] - before[1] > 0.5 * axis[1]
     assert np.allclose(moved[[0, 2]], before[[0, 2]], atol=1e-3)
     reached = page.motion.time + 2.0
     wait(lambda: page.motion.time > reached)
