@@ -133,7 +133,7 @@ NOT_WRITABLE = [
     ),
     (RUN, "--movie folder.gif", "Cannot write 'folder.gif': it is a folder"),
     (RUN, "--plot plot.png", "There is nothing to plot: no controller of the scene has a plot"),
-    (RUN, "--movie movie.gif", "There is nothing to show in a movie: 'scene.py' has no body"),
+    (RUN, "--movie movie.gif", "There is nothing to show: 'scene.py' has no body"),
     (PLAN, "--store folder.png", "Cannot write 'folder.png': it is a folder"),
     (QUERY, "--out folder.png", "Cannot write 'folder.png': it is a folder"),
     (QUERY, "--plot scene.py/plot.png", "Cannot write 'scene.py/plot.png': "),

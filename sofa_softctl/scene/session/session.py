@@ -371,6 +371,11 @@ class Session:
             raise
         self.end_recording()
 
+    @property
+    def is_recording(self) -> bool:
+        """True while a recording is open: `reset`, `restore` and errors end it."""
+        return self._recorder is not None
+
     def end_recording(self, status: str = "") -> None:
         """Complete the recording, if there is one.
 

@@ -31,11 +31,13 @@ class Files:
 
     def __init__(self, gui: Any, player: Player, title: str) -> None:
         self._player, self._stack = player, ExitStack()
+        self._movie: threading.Thread | None = None
         self._stem = Path(title).stem
         picture = gui.add_button("Picture", hint="PNG of your view, with a transparent background")
         picture.on_click(self._send_picture)
         movie = gui.add_button("Movie", hint="MP4 of all frames so far, from your side")
         movie.on_click(self._send_movie)
+        self._button: Any = None
         if player.session is not None:
             self._button = gui.add_button("Record", hint="Every step from now on, in a file here")
             self._button.on_click(lambda event: player.request(self._toggle_recording))
@@ -52,6 +54,15 @@ class Files:
         self._stack.close()
         self._button.label = "Record"
         return f"Recorded in {self._path.absolute()}."
+
+    def show(self) -> str:
+        """Set the button back after a recording that has ended by itself; return what ended it."""
+        is_recording = self._player.session is not None and self._player.session.is_recording
+        if is_recording or self._button is None or self._button.label == "Record":
+            return ""
+        self._stack.close()
+        self._button.label = "Record"
+        return f"The recording ended with the state that it followed: {self._path.absolute()}."
 
     def _name(self, suffix: str) -> str:
         return f"{self._stem}-{datetime.now():%Y%m%d-%H%M%S}.{suffix}"
@@ -85,6 +96,8 @@ class Files:
             self._player.request(lambda: self._start_movie(event.client, view))
 
     def _start_movie(self, client: Any, view: View) -> str:
+        if self._movie is not None and self._movie.is_alive():
+            return "A movie is being made already."
         animation = self._player.motion.animation()
 
         def render_movie() -> None:
@@ -96,7 +109,8 @@ class Files:
             else:
                 self._notify_viewer(client, f"Movie: {path.absolute()}")
 
-        threading.Thread(target=render_movie, daemon=True).start()
+        self._movie = threading.Thread(target=render_movie, daemon=True)
+        self._movie.start()
         return "A movie is being made."
 
     def _notify_viewer(self, client: Any, text: str) -> None:

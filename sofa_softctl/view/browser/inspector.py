@@ -43,7 +43,7 @@ class Inspector:
         session: Session,
         request: Callable[[Callable[[], object]], None],
     ) -> None:
-        self._stage, self._request = stage, request
+        self._stage, self._session = stage, session
         self._components = {
             f"{component.getPathName()} ({component.getClassName()})": component
             for node in session.nodes()
@@ -79,9 +79,10 @@ class Inspector:
         data = None if self._component is None else self._component.findData(name)
         if data is None:
             raise UsageError(f"Choose a component, and one of its Data. Got: '{name}'")
-        data.value = text if "string" in data.typeName() else _parse(name, text)
+        known = len(self._session.warnings)
+        data.value = text if "string" in data.typeName() else _parse(text)
         self.choose()
-        return f"{name} = {begin_of(data)}"
+        return " ".join([f"{name} = {begin_of(data)}", *self._session.warnings[known:]])
 
     def show(self) -> None:
         """Mark the nodes that the component is about, where they are now."""
@@ -92,13 +93,12 @@ class Inspector:
             self._marks.visible = bool(len(points))
 
 
-def _parse(name: str, text: str) -> Any:
+def _parse(text: str) -> Any:
+    """Return a value as Python writes it, or the text itself: some Data take a choice."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError) as error:
-        raise UsageError(
-            f"The value of {name} is a number, a list or True or False, as in Python. Got: '{text}'"
-        ) from error
+    except (ValueError, SyntaxError):
+        return text
 
 
 def table_of(component: Any) -> str:

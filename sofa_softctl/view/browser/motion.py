@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ class LiveMotion(Motion):
         self.camera = Camera(session)
         self._snapshot: Snapshot | None = None
         self._captured = math.nan  # time of the last frame
-        self.capture()
+        self._begin_frames()
 
     @property
     @override
@@ -163,11 +164,13 @@ class LiveMotion(Motion):
     def _begin_frames(self) -> None:
         """Capture the state to which the session has returned."""
         self.shown, self._captured = None, math.nan
+        if not self.session.step_count:
+            _show_first_goals(self.session)
         self.capture()
 
     @override
     def status(self) -> list[str]:
-        if self.shown is not None:
+        if self.shown is not None or not self.session.step_count:
             return []
         sentences = []
         for controller in self.session.controllers:
@@ -175,6 +178,21 @@ class LiveMotion(Motion):
             if isinstance(outputs, dict):
                 sentences += _sentences(outputs, symbol(self.session.units, "length"))
         return sentences
+
+
+def _show_first_goals(session: Session) -> None:
+    """Write the goals of the first step to their Data, where they else are after it.
+
+    The tips, which are not known before a step, are drawn there too.
+    """
+    for controller in session.controllers:
+        goals, outputs = (getattr(controller, name, None) for name in ("goals", "outputs"))
+        if goals is None or not isinstance(outputs, dict):
+            continue
+        with suppress(Exception):  # the first step says what is wrong
+            points = goals.at(session.time + session.dt)
+            controller.write_output("tip", points)
+            goals.show(points)
 
 
 def _sentences(outputs: dict[str, Any], length: str) -> list[str]:

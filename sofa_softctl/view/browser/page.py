@@ -104,16 +104,21 @@ class Page:
             self.server.scene.reset()
             self._make_objects()
         self._has_changed = self._has_changed or has_changed
-        now, motion = time.perf_counter(), self.player.motion
+        now = time.perf_counter()
         if self._has_changed and now - self._updated >= UPDATE_INTERVAL:
-            motion.capture()
-            with self.server.atomic():
-                self.stage.show(*motion.frame(motion.index))
-                self.panel.show_objects()
             self._updated, self._has_changed = now, False
+            self.player.attempt(self._show_frame)
         if now - self._panel_updated >= PANEL_INTERVAL:
-            self.panel.show_state()
             self._panel_updated = now
+            self.player.attempt(self.panel.show_state)
+
+    def _show_frame(self) -> None:
+        """Send the present frame."""
+        motion = self.player.motion
+        motion.capture()
+        with self.server.atomic():
+            self.stage.show(*motion.frame(motion.index))
+            self.panel.show_objects()
 
     def close(self) -> None:
         """Stop the server; a second call does nothing. The session stays open."""

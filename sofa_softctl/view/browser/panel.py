@@ -64,7 +64,7 @@ class Panel:
             with tabs.add_tab("Components"):
                 self._inspector = Inspector(server, stage, self._session, request)
         with tabs.add_tab("Files"):
-            Files(gui, player, title)
+            self._files = Files(gui, player, title)
         self.show_objects()
         self.show_state()
 
@@ -83,7 +83,7 @@ class Panel:
         player = self._player
         self._play = gui.add_button("Play")
         self._on_click(self._play, player.toggle)
-        actions: dict[str, Callable[[], object]] = {"Step": player.step, "Reset": player.reset}
+        actions: dict[str, Callable[[], object]] = {"Step": player.step, "Reset": self._reset}
         if isinstance(player.motion, LiveMotion) and player.motion.has_snapshots:
             actions |= {"Keep": player.motion.keep, "Return": player.motion.restore}
         group = gui.add_button_group("", tuple(actions), hint="Return: to the state of Keep")
@@ -105,6 +105,13 @@ class Panel:
         ):
             command = gui.add_command(label, hotkey=key)
             command.on_trigger(lambda event, action=action: player.request(action))
+
+    def _reset(self) -> None:
+        """Return to the begin, and to the scene's own goals."""
+        if self._goals is not None:
+            self._goals.follow_scene()
+        self._player.reset()
+        self._time.max = self._slider_end()
 
     def _on_click(self, button: Any, action: Callable[[], object]) -> None:
         button.on_click(lambda event: self._player.request(action))
@@ -147,6 +154,7 @@ class Panel:
         """Show time, status and plots."""
         player = self._player
         motion = player.motion
+        player.message = self._files.show() or player.message
         lines = [f"**t = {motion.time:.3f} {self._unit}**".replace(" **", "**"), *motion.status()]
         if self._session is not None and (warnings := self._session.warnings):
             lines.append(f"Warnings: {len(warnings)}, see *Scene*.")

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from sofa_softctl.base.processes import TerminationSignal
 from sofa_softctl.errors import SoftctlError
+from sofa_softctl.plugins import user_frames
 from sofa_softctl.view.browser.motion import LiveMotion, Motion
 
 LAG_MAX = 0.25
@@ -155,6 +157,11 @@ class Player:
         except Exception as error:
             self.pause()
             self.message = _sentence(error)
+        except SystemExit as ended:
+            if isinstance(ended, TerminationSignal) or not user_frames(ended):
+                raise
+            self.pause()
+            self.message = f"{_location(ended)}The scene called exit({ended.code!r})."
         else:
             if isinstance(result, str):
                 self.message = result
@@ -162,5 +169,12 @@ class Player:
 
 def _sentence(error: Exception) -> str:
     """Return an error with its notes as text."""
-    kind = "" if isinstance(error, SoftctlError) else f"{type(error).__name__}: "
+    is_ours = isinstance(error, SoftctlError)
+    kind = "" if is_ours else f"{_location(error)}{type(error).__name__}: "
     return " ".join([f"{kind}{error}", *getattr(error, "__notes__", ())])
+
+
+def _location(error: BaseException) -> str:
+    """Return the innermost line of the scene at which an error came, or ""."""
+    frames = user_frames(error)
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""

@@ -50,9 +50,13 @@ class Guard:
             target: Path and query.
             cookie: Header Cookie.
         """
-        if not self.token and urlsplit(f"//{host}").hostname not in LOOPBACK:
+        try:
+            name, page = urlsplit(f"//{host}").hostname, urlsplit(origin or f"http://{host}").netloc
+        except ValueError:
+            return "Host or Origin is no address."
+        if not self.token and name not in LOOPBACK:
             return "This page is for this computer only: open it as localhost."
-        if origin is not None and urlsplit(origin).netloc != host:
+        if page != host:
             return "A page of another origin may not connect."
         if self.token and not self.has_token(target, cookie):
             return "The address needs its token: open the whole address that was printed."
@@ -106,7 +110,7 @@ def open_server(host: str, port: int | None, title: str) -> tuple[Any, str]:
         stop_server(server)
         raise UsageError(f"Port {chosen} of {host} is in use. Give another one with --port.")
     query = f"/?token={guard.token}" if guard.token else ""
-    name = "localhost" if host in LOOPBACK else socket.gethostname() if _is_any(host) else host
+    name = socket.gethostname() if _is_any(host) else f"[{host}]" if ":" in host else host
     return server, f"http://{name}:{chosen}{query}"
 
 

@@ -71,7 +71,8 @@ class Stage:
 
     def to_page(self, points: np.ndarray) -> np.ndarray:
         """Return points [length] in the page."""
-        return np.asarray(points * self.scale, dtype=np.float32)
+        with np.errstate(over="ignore"):
+            return np.asarray(points * self.scale, dtype=np.float32)
 
     def to_scene(self, points: np.ndarray) -> np.ndarray:
         """Return points of the page in the scene [length]."""

@@ -50,7 +50,7 @@ class Camera(Observer):
         ]
         if not (self._bodies or self._cables or self._balls or self._controllers):
             raise SoftctlError(
-                f"There is nothing to show in a movie: '{session.name}' has no body with "
+                f"There is nothing to show: '{session.name}' has no body with "
                 "tetrahedra or triangles, no spheres, no cables, no controller with markers."
             )
         self._colors = cable_colors(self._cables, session.controllers)
