@@ -63,8 +63,15 @@ def goal_points(session: Session) -> list[GoalPoint]:
 
 
 def _follower(controller: Any) -> Callable[[], None]:
-    function = controller.goals.function
-    return lambda: controller.goals.follow(function)
+    """Return a function that follows the controller's own goals again."""
+    goals, root = controller.goals, controller.root
+    own = goals.function
+
+    def follow_own_goals() -> None:
+        goals.follow(own)
+        goals.show(goals.at(float(root.time.value) + float(root.dt.value)))
+
+    return follow_own_goals
 
 
 def _points_of_effector(effector: Any) -> list[GoalPoint]:
