@@ -97,7 +97,8 @@ class Panel:
         look = gui.add_button("Look at the robot", hint="Turn your camera to it")
         look.on_click(self._turn_camera)
         end, label = self._slider_end(), f"t [{self._unit}]" if self._unit else "t"
-        self._time = gui.add_slider(label, 0.0, end, self._interval(), 0.0)
+        begin = float(self._player.motion.times[0])
+        self._time = gui.add_slider(label, begin, end, self._interval(), begin)
         self._time.on_update(self._move_time)
         for label, key, action in (
             ("Play or pause", "P", player.toggle),
@@ -139,7 +140,7 @@ class Panel:
         motion = self._player.motion
         end = float(motion.times[-1])
         if isinstance(motion, RecordedMotion):
-            return max(end, 1e-9)
+            return max(end, float(motion.times[0]) + 1e-9)
         assert self._session is not None
         return max(TIME_AHEAD * end, self._session.duration or 1.0)
 

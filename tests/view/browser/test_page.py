@@ -2,11 +2,12 @@
 
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from sofa_softctl import Session, open_view
+from sofa_softctl import Session, open_view, read_record
 from sofa_softctl.view.browser.motion import LiveMotion
 from sofa_softctl.view.browser.page import Page
 from tests.support.chromium import Chromium, executable
@@ -279,3 +280,41 @@ def test_a_slider_pulls_a_cable_that_no_controller_drives(browser):
         assert after < before - 0.5  # the tip bends to the cable's side
         assert not tab.errors
         tab.close()
+
+
+def test_what_cannot_be_drawn_is_said_and_the_page_stays(browser, page):
+    """A Data of goals of another length than when the page was made."""
+    tab = open_tab(browser, page)
+    goal = page.player.session.controllers[0].outputs["goal"]
+    page.request(page.player.pause)
+    wait(lambda: not page.player.playing)
+    page.request(lambda: setattr(goal, "value", []))
+    wait(lambda: "Error" in page.player.message)
+    tab.wait_for_text("Error")
+    tab.click("Reset")
+    wait(lambda: page.motion.session.step_count == 0)
+    tab.click("Play")
+    wait(lambda: page.motion.time > 0.3)
+    assert page.player.message == ""
+    tab.close()
+
+
+def test_a_reset_ends_a_recording_and_the_page_says_so(browser, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scene = Path(__file__).parents[3] / SCENE
+    with running(open_view(scene, backend="embedded", parameters={"path": "point"})) as page:
+        tab = open_tab(browser, page)
+        tab.click("Files")
+        tab.click("Record")
+        tab.wait_for_text("Recording to")
+        tab.click("Reset")
+        tab.wait_for_text("The recording ended")
+        (file,) = tmp_path.glob("trunk-*.mcap")
+        assert read_record(file).complete
+        tab.click("Movie")
+        tab.wait_for_text("A movie is being made")
+        tab.wait_for_text("Movie:", 120.0)
+        (movie,) = tmp_path.glob("trunk-*.mp4")
+        assert movie.stat().st_size > 1000
+        tab.close()
+        page.close_session()

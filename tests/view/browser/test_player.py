@@ -188,6 +188,43 @@ def test_a_recording_without_meshes_is_refused(tmp_path):
         RecordedMotion(read_record(tmp_path / "run.mcap"))
 
 
+def test_goals_are_where_the_first_step_wants_them(session):
+    """Before a step the Data of goals are zero: a handle would be at the origin."""
+    session.reset()
+    motion = LiveMotion(session)
+    (point,) = goal_points(session)
+    first = point.position
+    assert not motion.status()
+    motion.advance()
+    assert np.array_equal(point.position, first)
+    assert motion.status()
+    point.move(first + 5.0)
+    motion.advance()
+    point.follow()
+    motion.reset()
+    assert np.array_equal(point.position, first)
+
+
+def test_a_scene_that_calls_exit_is_paused(player):
+    player.play()
+    player.attempt(lambda: exit_scene())
+    assert not player.is_playing
+    assert "exit(5)" in player.message
+    assert __file__ in player.message
+
+
+def exit_scene():
+    raise SystemExit(5)
+
+
+def test_a_recording_knows_that_a_reset_ended_it(session, tmp_path):
+    with session.recording(tmp_path / "run.mcap"):
+        session.step(2)
+        assert session.is_recording
+        session.reset()
+        assert not session.is_recording
+
+
 @pytest.mark.quick
 def test_texts_have_no_marks():
     assert as_plain("a*b <script>\n[x](y)") == r"a\*b \<script\> \[x\](y)"

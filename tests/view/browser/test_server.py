@@ -47,6 +47,8 @@ def join(address, **options):
         ("other.example:8080", None, "/", "", True),  # a name that was pointed here
         ("localhost.other.example", "http://localhost.other.example", "/", "", True),
         ("", None, "/", "", True),
+        ("[", None, "/", "", True),
+        ("localhost:8080", "http://[", "/", "", True),
     ],
 )
 def test_this_computer_alone(host, origin, target, cookie, is_refused):
