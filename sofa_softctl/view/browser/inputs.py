@@ -17,6 +17,19 @@ from sofa_softctl.scene.session.session import Session
 
 Request = Callable[[Callable[[], object]], None]
 
+ACTUATORS = ("CableConstraint", "SurfacePressureConstraint")
+"""Components of SoftRobots whose value a slider sets."""
+RANGE = 20.0
+"""End of a slider whose component has no limit [effort or displacement]."""
+LIMITS = {
+    "force": ("minForce", "maxForce"),
+    "pressure": ("minPressure", "maxPressure"),
+    "displacement": ("maxNegativeDisp", "maxPositiveDisp"),
+}
+"""Data with the limits of each kind of value; that of negative displacements is a size."""
+UNLIMITED = 1e30
+"""Size from which on SOFA's defaults mean that there is no limit [-]."""
+
 
 class Parameters:
     """Controls of createScene's parameters; a button opens the scene with them.
@@ -67,10 +80,7 @@ def _control(gui: Any, name: str, value: Any) -> Any:
     if isinstance(value, str):
         return gui.add_text(name, value)
     if isinstance(value, list | tuple | np.ndarray | float):
-        numbers = np.ravel(value).tolist()
-        return gui.add_text(
-            name, " ".join(f"{number:g}" for number in numbers if not isinstance(number, str))
-        )
+        return gui.add_text(name, " ".join(map(str, np.ravel(value).tolist())))
     return None
 
 
@@ -100,7 +110,7 @@ class Efforts:
             component
             for node in session.nodes()
             for component in node.objects
-            if component.getClassName() in KINDS and component.getPathName() not in driven
+            if component.getClassName() in ACTUATORS and component.getPathName() not in driven
         ]
         if not free:
             return
@@ -127,27 +137,15 @@ class Efforts:
         slider.on_update(set_value)
 
 
-KINDS = {"CableConstraint": 1.0, "SurfacePressureConstraint": 1.0}
-"""Components of SoftRobots whose value a slider sets."""
-RANGE = 20.0
-"""End of a slider whose component has no limit [effort or displacement]."""
-
-
 def _range_of(component: Any, kind: str) -> tuple[float, float]:
-    """Return the limits of a value, or `RANGE` where it has none."""
-    names = {
-        "force": ("minForce", "maxForce"),
-        "pressure": ("minPressure", "maxPressure"),
-        "displacement": ("maxNegativeDisp", "maxPositiveDisp"),
-    }.get(kind, ("", ""))
-    limits = []
-    for name, sign in zip(names, (-1.0, 1.0), strict=True):
-        data = component.findData(name) if name else None
-        limit = float(np.ravel(data.value)[0]) if data is not None else math.inf
-        limit = abs(limit) * sign if kind == "displacement" else limit
-        is_set = math.isfinite(limit) and abs(limit) < 1e30
-        limits.append(limit if is_set else (0.0 if sign < 0.0 else RANGE))
-    low, high = limits
+    """Return the limits of a value; from 0 to `RANGE` where it has none."""
+    ends = [0.0, RANGE]
+    for number, name in enumerate(LIMITS.get(kind, ())):
+        data = component.findData(name)
+        limit = math.inf if data is None else float(np.ravel(data.value)[0])
+        if abs(limit) < UNLIMITED:
+            ends[number] = -abs(limit) if name == "maxNegativeDisp" else limit
+    low, high = ends
     return (low, high) if low < high else (0.0, RANGE)
 
 
