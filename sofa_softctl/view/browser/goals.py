@@ -65,10 +65,10 @@ def goal_points(session: Session) -> list[GoalPoint]:
 def _follower(controller: Any) -> Callable[[], None]:
     """Return a function that follows the controller's own goals again."""
     goals, root = controller.goals, controller.root
-    own = goals.function
+    function = goals.function
 
     def follow_own_goals() -> None:
-        goals.follow(own)
+        goals.follow(function)
         goals.show(goals.at(float(root.time.value) + float(root.dt.value)))
 
     return follow_own_goals
