@@ -99,7 +99,7 @@ import numpy as np
 from sofa_softctl.bench import beam
 from sofa_softctl.scene.session.session import Session
 
-session = Session(beam.__file__, parameters={"cells": 1, "contacts": 2})
+session = Session(beam.__file__, parameters={"cells": 1, "contacts": 2}, history=0)
 sizes = []
 with tempfile.TemporaryDirectory() as folder, session.recording(Path(folder) / "run.mcap"):
     for _ in range(20):
