@@ -4,6 +4,7 @@ What is read lies in the folder `in`; all else is what the scene has written.
 """
 
 import os
+import tempfile
 from pathlib import Path
 
 POINTS = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1.2]]
@@ -176,9 +177,13 @@ def serial(root):
     ends = os.openpty()
     root.__dict__["device"] = ends
     node = _world(root)
+    # The terminal's number depends on who else has one: the port has a name of this process.
+    port = Path(tempfile.gettempdir(), f"softctl-serial-{os.getpid()}")
+    port.unlink(missing_ok=True)
+    port.symlink_to(os.ttyname(ends[1]))
     node.addObject(
         "SerialPortBridgeGeneric",
-        port=os.ttyname(ends[1]),
+        port=str(port),
         baudRate=9600,
         size=2,
         packetOut=[3, 4],
