@@ -50,7 +50,7 @@ class RunSummary:
     units: dict[str, str] = field(default_factory=dict)
     """Unit of each of `units.QUANTITIES`, or its name if the scene declares no units."""
     interrupted: bool = False
-    """Whether Ctrl-C or a signal stopped it before its end."""
+    """True after Ctrl-C or a signal before its end."""
     stopped_by: str = ""
     """Cause of the interruption: 'Ctrl-C', 'SIGTERM', 'SIGHUP' or ""."""
     warnings: list[str] = field(default_factory=list)
